@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -14,19 +13,18 @@ import numpy as np
 from greedyexp.config.patches import changes
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, placed_in
-from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
+from greedyexp.report.matching import Matched, as_cell, groups
 from greedyexp.report.replay import DIFFERS, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
 from greedyexp.results.context import Context
-from greedyexp.results.records import failed_rows, identity, replicates
+from greedyexp.results.records import failed_rows, replicates
 from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.files import ROW_SETTINGS
-from greedyexp.runner.manifest import changed_files, version_changes
-from greedyexp.runner.output import cell
+from greedyexp.runner.manifest import version_changes
 from greedyexp.runner.state import CONFIG
 from greedyexp.stats.multiplicity import ALPHA, holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
@@ -135,8 +133,8 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     one, other = read_run(Path(a)), read_run(Path(b))
     for source in (one, other):
         require_rows(source)
-    matched = _Matched.of(one, other)
-    differences = matched.differences()
+    matched = Matched.of(one, other)
+    differences = _differences(matched)
     old, new = (_by_label(source) for source in (one, other))
     before, after = one.state.manifest, other.state.manifest
     return Comparison(
@@ -146,161 +144,88 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
         paired=matched.paired,
         notes=matched.notes(),
         differences=differences,
-        changed=matched.changed(),
+        changed=_changed(matched),
         thresholds=_thresholds(one, other),
         verdicts=_verdicts(one, other),
         _context=one.context,
     )
 
 
-@dataclass(frozen=True)
-class _Matched:
-    """Two runs with the columns by which their rows are matched.
+def _differences(matched: Matched) -> pd.DataFrame:
+    """Return the lines of ``Comparison.differences``."""
+    import pandas as pd
 
-    Parameters
-    ----------
-    sources : tuple of two Source
-    settings : list of str
-        Columns that tell points and algorithms apart.
-    records : list of str
-        Columns that tell the rows of one replicate apart.
-    measured : list of Measured
-        The numbers and texts that both runs have.
-    apart : list of str
-        Parameters of the data with other values in the two runs.
-    paired : bool
-    """
+    numbers = [one for one in matched.measured if one.kind in ("number", "success")]
+    if not numbers:
+        raise _nothing(matched, "number")
+    keys = [*matched.settings, *matched.records]
+    lines = list(_compared(matched, keys, numbers, [s.frame for s in matched.sources]))
+    frames = [replicates(source.frame) for source in matched.sources]
+    if any(failed_rows(frame).any() for frame in frames):
+        failing = [frame.assign(failed=failed_rows(frame).astype(float)) for frame in frames]
+        n = len(matched.settings)
+        for line in _compared(matched, matched.settings, [FAILED], failing):
+            lines.append((*line[:n], *[None] * len(matched.records), *line[n:]))
+    if not lines:
+        raise _nothing(matched, "point and algorithm")
+    table = pd.DataFrame(lines, columns=[*keys, "column", *_NUMBERS])
+    table["p_adjusted"] = holm(table["p_value"].to_numpy(dtype=float)).adjusted
+    return table
 
-    sources: tuple[Source, Source]
-    settings: list[str]
-    records: list[str]
-    measured: list[Measured]
-    apart: list[str]
-    paired: bool
 
-    @classmethod
-    def of(cls, one: Source, other: Source) -> _Matched:
-        sources = (one, other)
-        columns = []
-        for source in sources:
-            load_own_plugins(source)
-            columns.append({column.name: column for column in source.design.measured})
-        shared = [
-            column
-            for column in columns[0].values()
-            if column.name in columns[1] and column.kind != "seconds"
-        ]
-        parameters = dict.fromkeys(name for source in sources for name in _parameters(source))
-        apart = [name for name in parameters if _tells_apart(one, other, name)]
-        swept = [
-            name
-            for name in parameters
-            if name not in apart
-            and any(name in s.frame and s.frame[name].nunique(dropna=False) > 1 for s in sources)
-        ]
-        seeds = [source.design.settings.get("seed") for source in sources]
-        generators = [source.design.generators for source in sources]
-        same = seeds[0] == seeds[1] and generators[0] == generators[1] and not apart
-        same &= not changed_files(one.state.manifest, other.state.manifest.get("data_files") or {})
-        keys = [column.name for column in shared if column.kind == "key"]
-        measured = [column for column in shared if column.kind != "key"]
-        return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
+def _nothing(matched: Matched, what: str) -> ConfigError:
+    one, other = matched.sources
+    return ConfigError(
+        f"the two runs have no {what} in common.",
+        place=f"{one.folder} and {other.folder}",
+        remedy="Compare runs of one experiment.",
+    )
 
-    def notes(self) -> list[str]:
-        """Return what limits the comparison."""
-        found = [f"points are matched although {name} differs" for name in self.apart]
-        if not self.paired:
-            found.append("the runs have other data, so they are compared as independent samples")
-        if any(source.context.adaptive for source in self.sources):
-            found.append(
-                "results decided on the number of trials, which intervals do not allow for"
+
+def _compared(
+    matched: Matched, keys: list[str], columns: list[Measured], frames: list[pd.DataFrame]
+) -> Iterator[tuple[Any, ...]]:
+    both = [groups(frame, keys) for frame in frames]
+    for key, rows in both[0].items():
+        if key not in both[1]:
+            continue
+        pair = rows.set_index("replicate"), both[1][key].set_index("replicate")
+        if not all(one.index.is_unique for one in pair):
+            raise ConfigError(
+                "several rows have the same point, algorithm and replicate.",
+                place=f"{matched.sources[0].folder} and {matched.sources[1].folder}",
+                remedy="Compare runs of one experiment.",
             )
-        for source in self.sources:
-            if source.context.part:
-                found.append(f"{source.folder} has only {source.context.part}")
-            if not source.state.manifest:
-                found.append(f"{source.folder} has no manifest.json, so its versions are not known")
-        points = [set(_groups(replicates(s.frame), self.settings)) for s in self.sources]
-        for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
-            if mine - others:
-                found.append(
-                    f"{len(mine - others)} combinations of point and algorithm are only in"
-                    f" {source.folder}"
-                )
-        return found
+        for column in columns:
+            a, b = (_values(one, column) for one in pair)
+            if matched.paired:
+                common = a.index.intersection(b.index)
+                a, b = a[common], b[common]
+            if len(a) and len(b):
+                yield (*key, column.name, *_contrast(a, b, column.kind, matched.paired))
 
-    def differences(self) -> pd.DataFrame:
-        """Return the lines of ``Comparison.differences``."""
-        import pandas as pd
 
-        numbers = [one for one in self.measured if one.kind in ("number", "success")]
-        if not numbers:
-            raise self._nothing("number")
-        keys = [*self.settings, *self.records]
-        lines = list(self._compared(keys, numbers, [s.frame for s in self.sources]))
-        frames = [replicates(source.frame) for source in self.sources]
-        if any(failed_rows(frame).any() for frame in frames):
-            failing = [frame.assign(failed=failed_rows(frame).astype(float)) for frame in frames]
-            n = len(self.settings)
-            for line in self._compared(self.settings, [FAILED], failing):
-                lines.append((*line[:n], *[None] * len(self.records), *line[n:]))
-        if not lines:
-            raise self._nothing("point and algorithm")
-        table = pd.DataFrame(lines, columns=[*keys, "column", *_NUMBERS])
-        table["p_adjusted"] = holm(table["p_value"].to_numpy(dtype=float)).adjusted
-        return table
+def _changed(matched: Matched) -> pd.DataFrame:
+    """Return the paired values that differ by more than rounding."""
+    import pandas as pd
 
-    def _nothing(self, what: str) -> ConfigError:
-        one, other = self.sources
-        return ConfigError(
-            f"the two runs have no {what} in common.",
-            place=f"{one.folder} and {other.folder}",
-            remedy="Compare runs of one experiment.",
-        )
-
-    def _compared(
-        self, keys: list[str], columns: list[Measured], frames: list[pd.DataFrame]
-    ) -> Iterator[tuple[Any, ...]]:
-        groups = [_groups(frame, keys) for frame in frames]
-        for key, rows in groups[0].items():
-            if key not in groups[1]:
-                continue
-            pair = rows.set_index("replicate"), groups[1][key].set_index("replicate")
-            if not all(one.index.is_unique for one in pair):
-                raise ConfigError(
-                    "several rows have the same point, algorithm and replicate.",
-                    place=f"{self.sources[0].folder} and {self.sources[1].folder}",
-                    remedy="Compare runs of one experiment.",
-                )
-            for column in columns:
-                a, b = (_values(one, column) for one in pair)
-                if self.paired:
-                    common = a.index.intersection(b.index)
-                    a, b = a[common], b[common]
-                if len(a) and len(b):
-                    yield (*key, column.name, *_contrast(a, b, column.kind, self.paired))
-
-    def changed(self) -> pd.DataFrame:
-        """Return the paired values that differ by more than rounding."""
-        import pandas as pd
-
-        keys = [*self.settings, *self.records, "replicate"]
-        columns = [*keys, "column", "value_a", "value_b", "difference"]
-        lines: list[tuple[Any, ...]] = []
-        if self.paired:
-            compared = [*(one.name for one in self.measured), "status"]
-            kinds = {one.name: one.kind for one in self.measured}
-            first, second = (source.frame[[*keys, *compared]] for source in self.sources)
-            both = first.merge(second, on=keys, suffixes=(" a", " b"))
-            for name in compared:
-                a, b = both[f"{name} a"], both[f"{name} b"]
-                unequal = both[(a != b) & ~(a.isna() & b.isna())]
-                for row in unequal.to_dict("records"):
-                    old, new = row[f"{name} a"], row[f"{name} b"]
-                    apart, verdict = compare_cells(_text(old), _text(new), kinds.get(name))
-                    if verdict == DIFFERS:
-                        lines.append((*(row[key] for key in keys), name, old, new, apart))
-        return pd.DataFrame(lines, columns=columns)
+    keys = [*matched.settings, *matched.records, "replicate"]
+    columns = [*keys, "column", "value_a", "value_b", "difference"]
+    lines: list[tuple[Any, ...]] = []
+    if matched.paired:
+        compared = [*(one.name for one in matched.measured), "status"]
+        kinds = {one.name: one.kind for one in matched.measured}
+        first, second = (source.frame[[*keys, *compared]] for source in matched.sources)
+        both = first.merge(second, on=keys, suffixes=(" a", " b"))
+        for name in compared:
+            a, b = both[f"{name} a"], both[f"{name} b"]
+            unequal = both[(a != b) & ~(a.isna() & b.isna())]
+            for row in unequal.to_dict("records"):
+                old, new = row[f"{name} a"], row[f"{name} b"]
+                apart, verdict = compare_cells(as_cell(old), as_cell(new), kinds.get(name))
+                if verdict == DIFFERS:
+                    lines.append((*(row[key] for key in keys), name, old, new, apart))
+    return pd.DataFrame(lines, columns=columns)
 
 
 def _by_label(source: Source) -> dict[str, Any]:
@@ -315,57 +240,6 @@ def _by_label(source: Source) -> dict[str, Any]:
     if isinstance(settings["data"], list):
         settings["data"] = {block.get("label"): block for block in settings["data"]}
     return settings
-
-
-def _parameters(source: Source) -> list[str]:
-    """Return the columns of the data's parameters in the table of a run."""
-    fields = [
-        registry.find("generator", name).parameters.model_fields
-        for name in source.design.generators
-    ]
-    named = [DATA_COLUMN, *(name for one in fields for name in one)]
-    return [name for name in dict.fromkeys(named) if name in identity(source.frame)]
-
-
-def _tells_apart(one: Source, other: Source, name: str) -> bool:
-    """Return True if a parameter of the data has one value in each run, but not the same.
-
-    A run of an earlier version lacks parameters that were added since: it has their defaults.
-    """
-    values = [_constant(source, name) for source in (one, other)]
-    return None not in values and values[0] != values[1]
-
-
-def _constant(source: Source, name: str) -> str | None:
-    """Return the only value of a parameter as text; None if it has several, or none is known."""
-    if name in source.frame:
-        levels = source.frame[name].unique()
-        return _text(levels[0]) if len(levels) == 1 else None
-    for generator in source.design.generators:
-        field = registry.find("generator", generator).parameters.model_fields.get(name)
-        if field is not None and not field.is_required():
-            return _text(field.default)
-    return None
-
-
-def _text(value: Any) -> str:
-    """Return a value of a parsed table as a cell; whole numbers were read as floats."""
-    if isinstance(value, (float, np.floating)):
-        if math.isnan(value):
-            return ""
-        return str(int(value)) if float(value).is_integer() else cell(float(value))
-    return cell(value)
-
-
-def _groups(frame: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], pd.DataFrame]:
-    """Return the rows of each combination of values, with None for empty cells."""
-    filled = frame.assign(
-        **{key: frame[key].astype(object).where(frame[key].notna()) for key in keys}
-    )
-    return {
-        tuple(None if value != value else value for value in key): rows
-        for key, rows in filled.groupby(keys, sort=False, dropna=False)
-    }
 
 
 def _values(rows: pd.DataFrame, column: Measured) -> pd.Series[float]:
