@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
-.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench licences wheel clean
+.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -69,6 +69,10 @@ freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with
 bench: $(READY)  ## speed ratios against other libraries on one thread, written to docs/performance.md
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
 	$(BIN)/python benchmarks/page.py
+
+docs: $(READY)  ## the documentation in build/docs; a warning is an error
+	$(BIN)/pip install --quiet --group site
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 licences: $(READY)  ## docs/licences.md, from what is installed
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'

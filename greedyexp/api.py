@@ -79,9 +79,9 @@ def solve(
         Maximum number of iterations of an iterative method; 10 000 by default.
     tol : float > 0, optional
         Tolerance of an iterative method, checked after 1, 2, 4, ... iterations: the duality gap
-        relative to the objective at zero or, without a penalty, the largest |x_i^T (y - X b)|
-        relative to ||x_i|| ||y||; 1e-10 by default. ``iterations`` and ``tol`` of other algorithms
-        are ordinary parameters.
+        relative to the objective at zero or, without a penalty, the largest
+        ``|x_i^T (y - X b)|`` relative to ``||x_i|| ||y||``; 1e-10 by default. ``iterations`` and
+        ``tol`` of other algorithms are ordinary parameters.
     **params
         Parameters of the algorithm; ``greedyexp show NAME`` prints them.
 

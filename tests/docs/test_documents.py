@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +27,9 @@ DOCUMENTS = [
     *(REPOSITORY / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md")),
     *sorted((REPOSITORY / "docs").rglob("*.md")),
 ]
+GUIDE = sorted((REPOSITORY / "docs" / "guide").glob("*.md"))
+# A verdict in the README names its experiment and claim in the title of the link.
+VERDICT = re.compile(r'\[(\w+)\]\((results/\S+/claims\.json) "(\w+): ([\w-]+)"\)')
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
@@ -57,9 +63,13 @@ def yaml_blocks(name: str) -> list[str]:
     return [block for language, block in FENCED.findall(text) if language == "yaml"]
 
 
+def whole_of(name: str) -> list[str]:
+    return [block for block in yaml_blocks(name) if re.search(r"^name:", block, re.MULTILINE)]
+
+
 def whole_experiments() -> list[str]:
-    blocks = yaml_blocks("README.md") + yaml_blocks("docs/claims.md")
-    return [block for block in blocks if re.search(r"^name:", block, re.MULTILINE)]
+    """Return the experiments of the guide that need no plugin."""
+    return [block for page in GUIDE if page.stem != "plugins" for block in whole_of(named(page))]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
@@ -71,13 +81,28 @@ def test_relative_links_lead_to_files(document):
 
 def test_links_are_found():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert {"DESIGN.md", "CONTRIBUTING.md", "docs/claims.md"} <= set(LINK.findall(text))
+    assert {"DESIGN.md", "CONTRIBUTING.md", "docs/guide/claims.md"} <= set(LINK.findall(text))
 
 
 @pytest.mark.parametrize("name", shipped.configs())
-def test_the_readme_names_every_shipped_config(name):
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+def test_the_list_of_experiments_names_every_shipped_config(name):
+    text = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
     assert f"configs/{name}.yaml" in text
+
+
+def test_the_readme_is_short_and_names_every_page_of_the_guide():
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 130
+    assert {named(page) for page in GUIDE} <= set(LINK.findall(text))
+
+
+def test_verdicts_in_the_readme_are_those_of_the_results():
+    found = VERDICT.findall((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    assert len(found) == 5
+    for said, path, experiment, name in found:
+        record = json.loads((REPOSITORY / path).read_text(encoding="utf-8"))
+        verdicts = {claim["id"]: claim["verdict"] for claim in record["claims"]}
+        assert (record["experiment"], verdicts.get(name)) == (experiment, said)
 
 
 def test_experiments_in_the_documents_load(tmp_path, monkeypatch):
@@ -92,9 +117,10 @@ def test_experiments_in_the_documents_load(tmp_path, monkeypatch):
 
 
 def test_plugins_in_the_documents_run(call, tmp_path):
-    files = write_plugins(tmp_path, "docs/plugins.md")
+    files = write_plugins(tmp_path, "docs/guide/plugins.md")
     files.remove("test_screening.py")
-    experiments = {yaml.safe_load(b)["name"]: b for b in yaml_blocks("docs/plugins.md")}
+    blocks = map(yaml.safe_load, whole_of("docs/guide/plugins.md"))
+    experiments = {block["name"]: yaml.safe_dump(block) for block in blocks}
     named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
     assert set(files) == set(named)
     assert len(files) == 7
@@ -120,21 +146,23 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     assert errors[80] < errors[20]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/plugins.md"])
-def test_algorithms_in_the_documents_keep_the_contract(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "number"), [("docs/guide/plugins.md", 3), ("docs/guide/iterative_methods.md", 1)]
+)
+def test_algorithms_in_the_documents_keep_the_contract(tmp_path, name, number):
     with kept_registry():
         # Other tests of this process may have registered algorithms.
         before = set(registry.parts("algorithm"))
         files = write_plugins(tmp_path, name)
         load_plugins(tmp_path / file for file in files if not file.startswith("test_"))
         own = set(registry.parts("algorithm")) - before
-        assert len(own) >= 2
+        assert len(own) == number
         for algorithm in own:
             check_algorithm(algorithm)
 
 
 def test_the_test_of_an_algorithm_in_the_documents_passes(tmp_path):
-    write_plugins(tmp_path, "docs/plugins.md")
+    write_plugins(tmp_path, "docs/guide/plugins.md")
     command = [sys.executable, "-m", "pytest", "-q", "test_screening.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
@@ -142,7 +170,7 @@ def test_the_test_of_an_algorithm_in_the_documents_passes(tmp_path):
 
 
 def test_the_checks_of_algorithms_are_listed():
-    text = (REPOSITORY / "docs" / "plugins.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "guide" / "plugins.md").read_text(encoding="utf-8")
     listed = [line for line in text.splitlines() if line.startswith("| `")]
     for check in CHECKS.values():
         assert f"| `{check.name}` | {check.help} |" in listed
@@ -161,13 +189,93 @@ def test_the_shipped_recording_of_a_home_can_be_run(tmp_path, monkeypatch):
     assert (tmp_path / "out" / "my_home" / "quick" / "my_home.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/claims.md"])
-def test_claims_in_the_documents_are_valid_for_the_main_experiment(name):
+def test_claims_in_the_documents_are_valid_for_the_main_experiment():
     main = yaml.safe_load(shipped.configs()["phase_transition"].read_text(encoding="utf-8"))
     main.pop("profiles")
     whole = whole_experiments()
-    claimed = [block for block in yaml_blocks(name) if "claims:" in block and block not in whole]
+    claimed = [
+        block
+        for block in yaml_blocks("docs/guide/claims.md")
+        if "claims:" in block and block not in whole
+    ]
     assert claimed
     for block in map(yaml.safe_load, claimed):
         experiment = load({**main, **block})
         assert [claim.id for claim in experiment.claims] == [one["id"] for one in block["claims"]]
+
+
+# Pages whose commands and code run in a folder of their own. The pages on clusters and editors need
+# machines or programs; they are tested with their engines and commands.
+RUN = [
+    "README.md",
+    *(f"docs/guide/{name}.md" for name in ("first_experiment", "own_data", "iterative_methods")),
+    *(f"docs/guide/{name}.md" for name in ("feature_selection", "accuracy_for_sparsity")),
+    *(f"docs/guide/{name}.md" for name in ("replay", "results", "plugins")),
+]
+# What these pages run before: the README, and a run that its reader has made.
+BEFORE = {
+    "docs/guide/replay.md": [
+        "greedyexp run phase_transition --trials 2",
+        "greedyexp run phase_transition --trials 2 --set data.noise_std=0.316",
+        "greedyexp run phase_transition --profile smoke",
+    ],
+    "docs/guide/results.md": ["greedyexp run phase_transition --profile smoke"],
+}
+# Exit codes that report a difference or a refuted claim.
+REPORTS = {"compare": {0, 1}, "verify": {0, 4}}
+
+
+def commands_of(name: str) -> list[str]:
+    """Return the command lines of a document, without their comments."""
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    lines = [
+        line
+        for language, block in FENCED.findall(text)
+        if not language
+        for line in block.splitlines()
+    ]
+    return [
+        shlex.join(shlex.split(line, comments=True))
+        for line in lines
+        if line.startswith("greedyexp ")
+    ]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", RUN)
+def test_commands_and_code_of_a_page_run(tmp_path, name):
+    lay_out(tmp_path)
+    (tmp_path / "results" / "phase_transition").mkdir(parents=True)
+    paper = REPOSITORY / "results" / "phase_transition" / "paper"
+    shutil.copytree(paper, tmp_path / "results" / "phase_transition" / "paper")
+    files = write_plugins(tmp_path, name)
+    text = (REPOSITORY / name).read_text(encoding="utf-8")
+    wholes = whole_of(name)
+    for block in wholes:
+        (tmp_path / f"{yaml.safe_load(block)['name']}.yaml").write_text(block, encoding="utf-8")
+    own = [] if name == "docs/guide/first_experiment.md" else wholes
+    lines = [
+        *BEFORE.get(name, []),
+        *commands_of(name),
+        *(f"greedyexp run {yaml.safe_load(block)['name']}.yaml" for block in own),
+    ]
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    environ = {**environment(), "MPLBACKEND": "Agg", "PATH": path}
+    for line in lines:
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environ, capture_output=True, text=True
+        )
+        allowed = REPORTS.get(line.split()[1], {0})
+        assert done.returncode in allowed, (line, done.stdout, done.stderr)
+    code = [
+        block
+        for language, block in FENCED.findall(text)
+        if language == "python" and block.partition("\n")[0].removeprefix("# ") not in files
+    ]
+    # A fragment, such as a docstring alone, is indented.
+    whole = [block for block in code if not block.startswith(" ")]
+    for block in whole:
+        command = [sys.executable, "-c", block]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+        assert done.returncode == 0, (block, done.stderr)
+    assert lines or whole

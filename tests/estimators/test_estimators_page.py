@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from greedyexp import estimators
 
-PAGE = (REPOSITORY / "docs" / "estimators.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "guide" / "estimators.md").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]

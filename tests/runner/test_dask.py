@@ -151,7 +151,7 @@ def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):
 
 
 def test_the_cluster_files_of_the_page_become_scripts(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "scaling.md").read_text()
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 2
     for number, block in enumerate(blocks):

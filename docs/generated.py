@@ -1,0 +1,193 @@
+"""Pages of the documentation that are made from the code and from other files of the repository."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from greedyexp.cli.commands.show import without_sections
+from greedyexp.core import registry, shipped
+from greedyexp.core.parts import KINDS, Part
+from greedyexp.experiment.wording import parameter_rows
+
+INTRODUCTIONS = {
+    "generator": "A generator makes the data of a replicate. Name one under `data`.",
+    "algorithm": "An algorithm fits the data. List those to compare under `algorithms`.",
+    "protocol": "A protocol calls an algorithm and makes the rows of a replicate.",
+    "metric": "A metric is a number for each estimate. List metrics under `metrics`.",
+    "figure": "A figure is drawn from the table of a run. List figures under `figures`.",
+    "table": "A table sums up the rows of a run. List tables under `tables`.",
+}
+
+# Documents elsewhere in the repository that are pages, too.
+ELSEWHERE = ("DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/*.md")
+FOLDER = Path("reference/generated")
+
+_LINK = re.compile(r"\[([^\]]*)\]\(([^()\s]+)\)")
+
+
+def write(docs: Path) -> None:
+    """Write the generated pages into the folder of the documentation."""
+    root, pages = docs.parent, docs / FOLDER
+    pages.mkdir(parents=True, exist_ok=True)
+    for pattern in ELSEWHERE:
+        for path in root.glob(pattern):
+            text = path.read_text(encoding="utf-8").replace("{code-cell} ipython3", "python")
+            _replace(pages / path.name, linked(text, path, pages, docs))
+    for kind in KINDS:
+        _replace(pages / f"{kind}s.md", parts_page(kind))
+    _replace(pages / "experiment_files.md", experiment_page(docs.parent))
+    _replace(pages / "gallery.md", gallery(docs.parent))
+
+
+def linked(text: str, source: Path, folder: Path, docs: Path) -> str:
+    """Return a document with links that work in the site.
+
+    Parameters
+    ----------
+    text, source : str and Path
+        The document, and its file, from which its relative links start.
+    folder : Path
+        The folder of the page in the site.
+    docs : Path
+        Links to documents outside this folder lead to their generated pages. Links to folders
+        outside become plain text.
+    """
+    elsewhere = {path for pattern in ELSEWHERE for path in docs.parent.glob(pattern)}
+
+    def replaced(match: re.Match[str]) -> str:
+        shown, (target, _, anchor) = match[1], match[2].partition("#")
+        path = Path(os.path.normpath(source.parent / target))
+        own = path.is_relative_to(docs) and folder == source.parent
+        if "://" in target or not target or own:
+            return match[0]
+        if path in elsewhere:
+            path = docs / FOLDER / path.name
+        elif path.is_dir() or (path.suffix == ".md" and not path.is_relative_to(docs)):
+            return shown
+        return f"[{shown}]({os.path.relpath(path, folder)}{'#' * bool(anchor)}{anchor})"
+
+    return _LINK.sub(replaced, text)
+
+
+def read(app: Any, name: str, source: list[str]) -> None:
+    """Adapt the links of a page when Sphinx reads it."""
+    docs = Path(app.srcdir)
+    path = docs / f"{name}.md"
+    if not path.is_relative_to(docs / FOLDER):
+        source[0] = linked(source[0], path, path.parent, docs)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a page if it has changed, so that Sphinx reads only new ones."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def parts_page(kind: str) -> str:
+    """Return a page on all parts of a kind: description, properties and parameters."""
+    parts = sorted(registry.parts(kind).values(), key=lambda part: part.name)
+    blocks = [f"# {kind.capitalize()}s", INTRODUCTIONS[kind]]
+    blocks.append(
+        _table(("name", "what"), [(f"[`{p.name}`](#{_anchor(p)})", p.title) for p in parts])
+    )
+    for part in parts:
+        blocks += [f"({_anchor(part)})=", f"## `{part.name}`: {part.title}"]
+        words = without_sections(inspect.getdoc(part.function) or "")
+        blocks.append(_prose(words))
+        facts = [(name, text) for name, text in part.properties() if text]
+        if facts:
+            blocks.append(_table(("", ""), facts))
+        rows = parameter_rows(part)
+        if rows:
+            heading = ("parameter", "type", "default", "range", "description")
+            blocks.append(_table(heading, [(f"`{row[0]}`", *row[1:]) for row in rows]))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def experiment_page(root: Path) -> str:
+    """Return a page on the keys of an experiment file, from its JSON Schema."""
+    schema = json.loads((root / "configs" / "greedyexp.schema.json").read_text(encoding="utf-8"))
+    rows = [
+        (
+            f"`{key}`",
+            "yes" if key in schema["required"] else "",
+            _default(one),
+            one.get("description", ""),
+        )
+        for key, one in schema["properties"].items()
+    ]
+    return "\n\n".join(
+        [
+            "# Experiment files",
+            "An experiment is a YAML file with these keys. `greedyexp check FILE` validates one,"
+            " and [editors](../../guide/editors.md) complete its keys.",
+            _table(("key", "required", "default", "meaning"), rows),
+            "The keys of each part are its parameters: [generators](generators.md),"
+            " [algorithms](algorithms.md), [protocols](protocols.md), [figures](figures.md) and"
+            " [tables](tables.md). [Claims](../../guide/claims.md) and"
+            " [adaptive trials](../../guide/adaptive_trials.md) have pages of their own.\n",
+        ]
+    )
+
+
+def gallery(root: Path) -> str:
+    """Return a page with a picture of each shipped experiment that has committed results."""
+    cards = []
+    for name, path in sorted(shipped.configs().items()):
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        pictures = sorted((root / "results" / name / "paper" / "figures").glob("*.png"))
+        if not pictures:
+            continue
+        paper = settings.get("paper") or {}
+        source = ", ".join(text for text in (paper.get("key"), paper.get("figure")) if text)
+        picture = Path("../../..") / pictures[0].relative_to(root)
+        lines = [f":::{{grid-item-card}} {name}", f":img-top: {picture.as_posix()}", ""]
+        lines += [
+            " ".join(settings["description"].split()),
+            "",
+            f"*{source}*" if source else "",
+            "",
+        ]
+        lines += [f"`greedyexp run {name} --profile paper`", ":::"]
+        cards.append("\n".join(lines))
+    grid = "\n".join(["::::{grid} 1 2 2 3", ":gutter: 3", "", *cards, "::::"])
+    words = "The experiments that come with greedyexp, with one figure of each."
+    return (
+        f"# Gallery\n\n{words} [All of them](../../experiments.md), with their papers.\n\n{grid}\n"
+    )
+
+
+def _anchor(part: Part) -> str:
+    return f"{part.kind}-{part.name.replace('_', '-')}"
+
+
+def _table(heading: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
+    lines += ["| " + " | ".join(_cell(text) for text in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(text: Any) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def _default(schema: dict[str, Any]) -> str:
+    return f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
+
+
+def _prose(text: str) -> str:
+    """Return a docstring in Markdown: its headings in bold, its formulas as they are."""
+    lines = text.splitlines()
+    shown = []
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if set(line) == {"-"} and len(line) >= 3:
+            continue
+        shown.append(f"**{line}**\n" if set(after) == {"-"} and len(after) >= 3 else line)
+    return "\n".join(shown).replace("``", "`").replace("*", "\\*").replace("\\*\\*", "**")
