@@ -222,7 +222,10 @@ class Estimator:
 
     def _proportion(self, quantity: Proportion, cell: Group) -> Estimate:
         rows = self._rows(quantity.algorithm, cell)
-        wins = self._successes(quantity.metric, rows)
+        return self.share(self._successes(quantity.metric, rows), self._sample(rows))
+
+    def share(self, wins: np.ndarray, sample: Sample) -> Estimate:
+        """Return the proportion of successes among outcomes that are 0 or 1, array (n,)."""
         sequential = self.table.setting.sequential
 
         @cache
@@ -232,7 +235,7 @@ class Estimator:
             )
             return float(low), float(high)
 
-        return Estimate(Proportion, float(wins.mean()), wins, self._sample(rows), interval)
+        return Estimate(Proportion, float(wins.mean()), wins, sample, interval)
 
     def _mean(self, quantity: Mean, cell: Group) -> Estimate:
         rows = self._rows(quantity.algorithm, cell)

@@ -23,7 +23,7 @@ from greedyexp.claims.decisions import (
     contrast,
     number,
 )
-from greedyexp.claims.estimates import Estimator
+from greedyexp.claims.estimates import Estimator, Sample
 from greedyexp.claims.language import (
     Always,
     Claim,
@@ -235,7 +235,8 @@ def _always(
     Data sets are counted; a data set violates the relation if any of its rows does. A violation by
     a run that did not converge proves nothing: either the relation or the run may be wrong. If
     replicates have rows of several kinds, only kinds that have all columns are used. If a run ended
-    before it reached an accuracy, its number of iterations is unknown.
+    before it reached an accuracy, its number of iterations is unknown. With ``usually``, the share
+    of data sets with the relation in more than half of their rows is compared with one half.
     """
     table = estimator.table
     try:
@@ -257,9 +258,29 @@ def _always(
     doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
 
     pairs = table.pairs[rows[0]]
+    points = len(table.cells((), table.setting.swept, algorithms[:1]))
+    ended = np.concatenate(everyone)
+    failed = _replicates(table, ended, FAILED)
+    unconverged = _replicates(table, ended, (Status.NOT_CONVERGED.value,))
+    if test.usually and known.any() and not (relevant & ~known).any():
+        lost = table.pairs[ended[np.isin(table.frame["status"].to_numpy()[ended], FAILED)]]
+        wins = _held_usually(pairs[known], ~violated[known], lost)
+        sample = Sample(np.arange(len(wins)), failed, unconverged, points)
+        share = estimator.share(wins, sample)
+        return Compared(
+            group=shown,
+            text=test.text,
+            relation=">",
+            boundary=0.5,
+            estimate=share.value,
+            trials=math.ceil(len(wins) / points),
+            failed=failed,
+            unconverged=unconverged,
+            contrast=Contrast((share,), np.ones(1), 0.0),
+        )
     seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
     # A single violation refutes the relation; support needs all rows.
-    if not len(violations):
+    if not len(violations) or test.usually:
         unknown = rows[0][relevant & ~known]
         reason = _lack_of_support(test, algorithms, table, rows[0][doubtful], unknown)
         if not reason and not known.any():
@@ -267,20 +288,33 @@ def _always(
             reason = f"{' and '.join(algorithms)} {verb} with both sides"
         if reason:
             return _unanswered(test, shown, MissingData(reason))
-    points = len(table.cells((), table.setting.swept, algorithms[:1]))
-    ended = np.concatenate(everyone)
     return Bounded(
         group=shown,
         text=test.text,
         relation=test.relation,
         estimate=len(violations) / len(seen),
         trials=math.ceil(len(seen) / points),
-        failed=_replicates(table, ended, FAILED),
-        unconverged=_replicates(table, ended, (Status.NOT_CONVERGED.value,)),
+        failed=failed,
+        unconverged=unconverged,
         violations=len(violations),
         replicates=len(seen),
         points=points,
     )
+
+
+def _held_usually(pairs: np.ndarray, holds: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """Return 1 for each data set with more than half of its rows in a relation, 0 for the others.
+
+    Parameters
+    ----------
+    pairs, holds : arrays (n,)
+        The data set of each row, and whether the relation holds in it.
+    lost : array
+        Data sets with a failure, which count as 0 if they have no row.
+    """
+    seen, place = np.unique(pairs, return_inverse=True)
+    share = np.bincount(place, weights=holds) / np.bincount(place)
+    return np.append(share > 0.5, np.zeros(len(np.setdiff1d(lost, seen)))).astype(float)
 
 
 def _lack_of_support(

@@ -273,16 +273,18 @@ class Monotone:
 
 @dataclass(frozen=True)
 class Always:
-    """A relation between two expressions that holds in every row.
+    """A relation between two expressions that holds in every row, or in most rows.
 
     If no column names an algorithm, the relation applies to every row of every algorithm.
-    Otherwise it applies to the rows that the named algorithms have in common.
+    Otherwise it applies to the rows that the named algorithms have in common. With ``usually`` it
+    holds in more than half of the rows of most data sets.
     """
 
     text: str
     left: Expression
     relation: str
     right: Expression
+    usually: bool = False
 
     @property
     def leaves(self) -> set[Column]:

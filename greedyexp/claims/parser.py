@@ -45,7 +45,7 @@ RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
-TESTS = {"increasing": ">", "decreasing": "<", "always": ""}
+TESTS = {"increasing": ">", "decreasing": "<", "always": "", "usually": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
 # Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
@@ -239,13 +239,14 @@ class _Parser:
             return self.comparison(node)
         if isinstance(node, ast.Call):
             name = _function_name(node, WORDS)
-            if name == "always":
-                return self.always(node)
+            if name in ("always", "usually"):
+                return self.always(node, name)
             if name in TESTS:
                 return self.monotone(node, name)
         raise _error(
             f"'{_shortened(self.text)}' is not a test: it has no comparison.",
-            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...).",
+            "Use <, <=, >, >= or ==, or increasing(...), decreasing(...), always(...) or"
+            " usually(...).",
         )
 
     def comparison(self, node: ast.Compare) -> Comparison:
@@ -282,21 +283,21 @@ class _Parser:
         check_columns(form, frozenset(), (column.id,), self.setting)
         return Monotone(self.text, form, TESTS[name], column.id)
 
-    def always(self, node: ast.Call) -> Always:
-        (inner,) = _positional(node, "always", ("comparison",))
+    def always(self, node: ast.Call, name: str) -> Always:
+        (inner,) = _positional(node, name, ("comparison",))
         if not isinstance(inner, ast.Compare):
-            raise _error("always needs a comparison of columns, such as always(error <= 1).")
+            raise _error(f"{name} needs a comparison of columns, such as {name}(error <= 1).")
         left, relation, right = _sides(inner)
         if relation == "==":
             raise _error(
-                "always needs one of <, <=, > and >=.",
-                "Write always(abs(a - b) <= 0) or a tolerance.",
+                f"{name} needs one of <, <=, > and >=.",
+                f"Write {name}(abs(a - b) <= 0) or a tolerance.",
             )
         known = (*self.setting.known, *self.setting.measured)
         first, second = self.expression(left, known), self.expression(right, known)
-        test = Always(self.text, first, relation, second)
+        test = Always(self.text, first, relation, second, name == "usually")
         if not test.leaves:
-            raise _error("the comparison in always has no column.", did_you_mean("", known))
+            raise _error(f"the comparison in {name} has no column.", did_you_mean("", known))
         check_always(test, self.setting)
         return test
 

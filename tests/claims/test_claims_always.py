@@ -11,6 +11,7 @@ from claims_trajectories import course, failure, hits, judge, words
 
 from greedyexp.claims.parser import parse
 from greedyexp.core.errors import ConfigError
+from greedyexp.stats.proportions import wilson
 
 
 def bounded(trials, *, broken=(), empty=()):
@@ -51,6 +52,40 @@ def test_rows_without_the_column_are_ignored():
     )
     lost = only(judge([*bounded(60), failure(60)], "always(gap <= guarantee)", **GD))
     assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
+
+
+def below(trials, *, most=(), few=(), none=()):
+    """Three rows for each replicate; the gap is below 1 in all, or in two, one or none of them."""
+    rows = []
+    for i in range(trials):
+        high = 1 if i in most else 2 if i in few else 3 if i in none else 0
+        rows += course([0.5] * (3 - high) + [3.0] * high, i)
+    return rows
+
+
+def test_usually_counts_data_sets_in_which_most_rows_hold():
+    usual = only(judge(below(20, most=[3, 4], few=[5], none=[6]), "usually(gap < 1)", **GD))
+    assert (usual.estimate, usual.trials, usual.boundary) == (18 / 20, 20, 0.5)
+    low, high = wilson(18, 20, confidence=0.95)
+    assert (usual.low, usual.high) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    assert usual.verdict == "supported"
+    assert judge(below(20, none=range(2, 20)), "usually(gap < 1)", **GD).verdict == "refuted"
+    few = only(judge(below(3), "usually(gap < 1)", **GD))
+    assert (few.estimate, few.verdict) == (1.0, "inconclusive")
+    assert few.needed_trials == 4
+
+
+def test_half_of_the_rows_are_not_most():
+    rows = [row for i in range(20) for row in course([0.5, 3.0], i)]
+    assert only(judge(rows, "usually(gap < 1)", **GD)).estimate == 0.0
+
+
+def test_usually_counts_failures_and_needs_every_number():
+    lost = only(judge([*below(20), failure(20), failure(21)], "usually(gap < 1)", **GD))
+    assert (lost.failed, lost.estimate) == (2, pytest.approx(20 / 22))
+    wrong = below(20)
+    wrong[4]["gap"] = math.inf
+    assert only(judge(wrong, "usually(gap < 1)", **GD)).p is None
 
 
 def test_a_claim_can_allow_for_rounding():
