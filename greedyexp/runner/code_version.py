@@ -74,7 +74,11 @@ def of_function(function: Callable[..., Any], known: dict[Path, SourceFile] | No
     if path is not None:
         return of_file(path, known)
     try:
-        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
+        typed = inspect.unwrap(function)
+        # Python 3.13 and later would return the source of the command `python -c` for these.
+        if inspect.getfile(typed) in ("<string>", "<stdin>"):
+            raise OSError
+        text = textwrap.dedent(inspect.getsource(typed))
     except (OSError, TypeError):
         raise PluginError(
             f"the source of '{getattr(function, '__name__', function)}' cannot be read, so its"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 
 import pytest
 from runner_lab import Laboratory
@@ -344,8 +345,13 @@ def test_editing_one_kernel_keeps_the_rows_of_others(lab, monkeypatch):
     assert keys_with_edit(lab, monkeypatch, "omp.py", algorithms) == {"omp": True, "other": False}
 
 
-def test_code_without_a_source_is_refused():
+@pytest.mark.parametrize("file", ["<string>", "<stdin>", "<python-input-0>"])
+def test_code_without_a_source_is_refused(file, monkeypatch):
     namespace = {}
-    exec("def typed(problem):\n    return 0\n", namespace)
+    exec(compile("def typed(problem):\n    return 0\n", file, "exec"), namespace)
+    if file != "<python-input-0>":
+        # What Python 3.13 knows of the command `python -c`.
+        other = "import sys\n"
+        monkeypatch.setitem(linecache.cache, file, (len(other), None, [other], file))
     with pytest.raises(PluginError, match="source of 'typed' cannot be read"):
         code_version.of_function(namespace["typed"])

@@ -162,7 +162,7 @@ def test_a_read_only_folder_is_judged_and_drawn_elsewhere(call, read_only, tmp_p
     assert "good: supported" in judged.stdout
     assert "claims.json was not written: Read-only file system." in judged.stderr
     assert json.loads(call("verify", "copy", "--json", cwd=elsewhere).stdout)
-    refused(call("plot", "copy", cwd=elsewhere), "Read-only file system", "--out")
+    refused(call("plot", "copy", cwd=elsewhere), "Read-only file system", "another folder")
     drawn = call("plot", "copy", "--out", "pictures", cwd=elsewhere)
     assert drawn.returncode == 0, drawn.stderr
     assert (elsewhere / "pictures/mine/quick/tables/comparison.md").is_file()
