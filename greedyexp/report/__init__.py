@@ -6,7 +6,7 @@
 - ``kept``: outputs that are up to date
 - ``notebook``: a run folder in Python and in notebooks
 - ``replay``, ``where``: rows computed again, and which
-- ``compare``, ``compare_figure``: two runs compared
+- ``compare``, ``matching``, ``compare_figure``: two runs compared
 - ``figure_notes``: what figures say about their rows
 """
 

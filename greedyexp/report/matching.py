@@ -11,7 +11,7 @@ import numpy as np
 from greedyexp.core import registry
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.protocols.base import Measured
-from greedyexp.report.source import Source, load_own_plugins
+from greedyexp.report.source import Source, load_own_plugins, refuse_damaged
 from greedyexp.results.records import identity, replicates
 from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.output import cell
@@ -71,6 +71,11 @@ class Matched:
         same &= not changed_files(one.state.manifest, other.state.manifest.get("data_files") or {})
         keys = [column.name for column in shared if column.kind == "key"]
         measured = [column for column in shared if column.kind != "key"]
+        names = [column.name for column in shared]
+        numeric = [one.name for one in measured if one.kind in ("number", "success")]
+        binary = [one.name for one in measured if one.kind == "success"]
+        for source in sources:
+            refuse_damaged(source.frame, source.state.table, names, numeric, binary)
         return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
 
     def notes(self) -> list[str]:

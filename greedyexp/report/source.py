@@ -23,6 +23,7 @@ from greedyexp.runner.state import (
     MANIFEST,
     RERUN_REMEDY,
     TIMINGS,
+    UNFINISHED,
     RunState,
     find,
     folders,
@@ -149,7 +150,7 @@ def require_rows(source: Source) -> None:
 
 def _no_run(path: Path) -> StorageError:
     """Return the error for a path that is not a run folder, with those that may be meant."""
-    if (path / JOURNAL).is_file():
+    if (path / JOURNAL).is_file() or (path / UNFINISHED).is_dir():
         return StorageError(
             "the run of this folder has no table yet.", place=str(path), remedy=RERUN_REMEDY
         )
@@ -159,7 +160,8 @@ def _no_run(path: Path) -> StorageError:
     elif path.is_dir():
         # Deeper levels are not searched: they may be a whole disk.
         below = [*path.glob(f"*/{CONFIG}"), *path.glob(f"*/*/{CONFIG}")]
-        runs, message = sorted({one.parent for one in below}), "this is not the folder of a run."
+        found = {one.parent for one in below if one.parent.name != UNFINISHED}
+        runs, message = sorted(found), "this is not the folder of a run."
     else:
         siblings = path.parent.iterdir() if path.parent.is_dir() else ()
         near = difflib.get_close_matches(path.name, [one.name for one in siblings], n=1)
@@ -234,9 +236,13 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
 
 
 def refuse_damaged(
-    frame: pd.DataFrame, table: Path, required: Iterable[str], numeric: Container[str]
+    frame: pd.DataFrame,
+    table: Path,
+    required: Iterable[str],
+    numeric: Container[str],
+    binary: Container[str] = (),
 ) -> None:
-    """Raise ``StorageError`` if a required column is missing, or a numeric column contains text.
+    """Raise ``StorageError`` if a required column is missing or has impossible values.
 
     Parameters
     ----------
@@ -246,6 +252,8 @@ def refuse_damaged(
     required : iterable of str
     numeric : container of str
         The required columns that must be numeric.
+    binary : container of str
+        Those of them with zeros and ones only.
     """
     from pandas.api.types import is_numeric_dtype
 
@@ -254,6 +262,8 @@ def refuse_damaged(
             raise _damaged(table, f"the table has no column '{name}'.")
         if name in numeric and not frame.empty and not is_numeric_dtype(frame[name]):
             raise _damaged(table, f"column '{name}' of the table is not a number in every row.")
+        if name in binary and not frame[name].dropna().isin((0, 1)).all():
+            raise _damaged(table, f"column '{name}' of the table is not 0 or 1 in every row.")
 
 
 def _refuse_unidentified(frame: pd.DataFrame, table: Path) -> None:

@@ -172,7 +172,8 @@ def _judged(source: Source) -> list[JudgedClaim]:
         # A run may be kept without its seconds; claims about them are inconclusive then.
         kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}
         numeric = [name for name, kind in kinds.items() if kind != "key"]
-        refuse_damaged(source.frame, source.state.table, kinds, numeric)
+        binary = [name for name, kind in kinds.items() if kind == "success"]
+        refuse_damaged(source.frame, source.state.table, kinds, numeric, binary)
         # A table without data, of an unfinished run or of failures only, lacks their facts.
         parts = filter(None, (lookup("generator", name) for name in design.generators))
         columns = dict.fromkeys([*source.frame, *(fact for part in parts for fact in part.facts)])

@@ -228,6 +228,26 @@ def test_points_of_one_run_only_are_counted(runs, tmp_path):
         greedyexp.compare(runs["a"], none)
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("support", 2, "column 'support' of the table is not 0 or 1 in every row"),
+        ("support", np.inf, "column 'support' of the table is not 0 or 1 in every row"),
+        ("support_size", "many", "column 'support_size' of the table is not a number in every row"),
+        ("training_error", None, "the table has no column 'training_error'"),
+    ],
+)
+def test_damaged_tables_are_refused(call, runs, tmp_path, column, value, words):
+    def damage(table):
+        if value is None:
+            return table.drop(columns=column)
+        return table.assign(**{column: [value, *table[column][1:]]})
+
+    damaged = edited(runs["a"], tmp_path / "run", damage)
+    refused(call("compare", runs["a"], damaged, cwd=tmp_path), words, "Run the experiment again")
+    refused(call("verify", damaged, cwd=tmp_path), words, "Run the experiment again")
+
+
 def test_equal_differences_of_few_pairs_are_chance():
     x = np.array([1.0, 2.0])
     assert difference_of_means(x, x + 1, paired=True)[3] == 0.5

@@ -385,6 +385,14 @@ def test_errors_in_the_settings_of_a_run_name_its_file(call, run):
         refused(call(*command, cwd=run), f"{config}: klaims: unknown key")
 
 
+def test_a_run_without_a_table_is_refused(call, run):
+    (run / ".unfinished").mkdir()
+    (run / "config.yaml").rename(run / ".unfinished" / "config.yaml")
+    for name in ("manifest.json", "small.csv", "journal.sqlite"):
+        (run / name).unlink()
+    refused(call("replay", run, cwd=run), "the run of this folder has no table yet", "Run the")
+
+
 def test_a_folder_above_runs_is_refused_with_the_runs(call, run):
     above = run.parent
     refused(call("replay", above, "--where", WHERE, cwd=above), "Open ", "quick")
