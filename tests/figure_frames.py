@@ -19,6 +19,16 @@ def style():
     plt.close("all")
 
 
+def legend_handles(figure):
+    """Return the entries of all legends of a figure."""
+    return [one for legend in figure.legends for one in legend.legend_handles]
+
+
+def legend_texts(figure):
+    """Return the texts of all legends of a figure."""
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
 def outcomes(
     wins, *, thetas=THETAS, trials=20, algorithm="ours", p=64, kappa=0.5, values="sign"
 ) -> pd.DataFrame:

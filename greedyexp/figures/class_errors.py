@@ -10,7 +10,7 @@ import numpy as np
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.records import Where, rows_where
+from greedyexp.results.records import Where, merged_where
 from greedyexp.results.summaries import (
     Sizes,
     mean_interval,
@@ -19,7 +19,7 @@ from greedyexp.results.summaries import (
     records_at,
     selection_notes,
 )
-from greedyexp.results.text import where_text
+from greedyexp.results.text import sized_text, title_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def class_errors(
     in the order of the data, and each label gives the share of these rows. Bars are 95% t
     intervals; with one replicate there are none.
     """
-    frame = rows_where(frame, where)
+    frame = merged_where(frame, context, where)
     table = _errors(frame, context, sizes)
     names = _class_names(frame, table)
     places = {name: place for place, name in enumerate(names)}
@@ -63,7 +63,7 @@ def class_errors(
     highest = np.nanmax([0.0, *table["value"], *table["high"].replace(np.inf, np.nan)])
     widest = min(1.0, 1.05 * highest) or 1.0
     shifts = np.linspace(-0.2, 0.2, len(levels)) if len(levels) > 1 else [0.0]
-    panels = plot.Panels(plot.wrapped(labels), height=0.6 + 0.24 * len(names))
+    panels = plot.Panels([labels], height=0.6 + 0.24 * len(names))
     for axis, label in panels:
         axis.set_title(titles[label], pad=4)
         axis.set_yticks(list(places.values()), list(names.values()))
@@ -82,11 +82,11 @@ def class_errors(
                     ends = np.clip([low, high], 0.0, 1.0)
                     axis.plot(ends, [y, y], color=style["color"], linewidth=0.9, gid="interval")
     panels.label("test error of the class", "")
-    panels.legend([plot.legend_entry(f"size {size}", **one) for size, one in styles.items()])
-    choice = where_text(where)
-    notes = selection_notes(frame, context, means_text(table["replicates"], context))
-    panels.note(f"{choice}." if choice else "", *notes)
-    return panels.figure
+    return panels.finish(
+        [plot.legend_entry(sized_text(size, context), **one) for size, one in styles.items()],
+        title=title_text(where, context),
+        note=selection_notes(frame, context, means_text(table["replicates"], context)),
+    )
 
 
 def _errors(frame: pd.DataFrame, context: Context, sizes: Sequence[int]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.records import Where, rows_where
+from greedyexp.results.records import Where, merged_where
 from greedyexp.results.summaries import (
     Metrics,
     MetricStyle,
@@ -21,7 +21,8 @@ from greedyexp.results.summaries import (
     metric_columns,
     metric_styles,
 )
-from greedyexp.results.text import axis_label, number_text, where_text
+from greedyexp.results.text import title_text
+from greedyexp.results.words import axis_label, number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,34 +58,33 @@ def comparison(
 ) -> Figure:
     """One panel for each metric: its mean against ``row``, one line for each algorithm.
 
-    Bars are 95% t intervals, slightly shifted so that they do not overlap; hollow markers are the
-    published numbers. A replicate that failed has no value; means are over the others, and the
-    failures are counted below. With one replicate, for example because data are fixed, there are
-    no bars.
+    Bars are 95% t intervals, shifted by a few points so that they do not overlap; hollow markers
+    are the published numbers. A replicate that failed has no value; means are over the others, and
+    the failures are counted below. With one replicate, for example because data are fixed, there
+    are no bars.
     """
     shown = metric_styles(metrics)
-    frame = rows_where(frame, where)
+    frame = merged_where(frame, context, where)
+    published = {context.entry(label, list(where)): known for label, known in published.items()}
     table = compare(frame, context, row=row, metrics=shown, published=published)
     styles = plot.LineStyles(table, ["algorithm"], context)
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
     places = {level: i for i, level in enumerate(sorted(table[row].unique()))}
     ticks = _thinned(list(places))
-    panels = plot.Panels(plot.wrapped(list(shown)), sharey=False)
+    panels = plot.Panels([list(shown)], sharey=False)
     for axis, metric in panels:
         points = table[table["metric"] == metric].assign(place=table[row].map(places))
-        axis.set_title(shown[metric].heading(metric), pad=4)
+        panels.label_panel(axis, axis_label(row, context.counted), shown[metric].heading(metric))
         axis.set_xticks([places[level] for level in ticks], list(map(number_text, ticks)))
-        axis.tick_params(labelbottom=True)
         axis.set_xlim(-0.4, len(places) - 0.6)
-        axis.set_xlabel(axis_label(row))
         _draw(axis, points, styles, shown[metric])
-    handles = styles.handles()
-    if table["published"].notna().any():
-        handles.append(plot.legend_entry("published", marker="o", **_PUBLISHED))
-    panels.legend(handles)
-    choice = where_text(where)
-    panels.note(f"{choice}." if choice else "", *comparison_notes(frame, context, table))
-    return panels.figure
+    printed = [plot.legend_entry("published", marker="o", **_PUBLISHED)]
+    return panels.finish(
+        *styles.legends(),
+        printed if table["published"].notna().any() else [],
+        title=title_text(where, context),
+        note=comparison_notes(frame, context, table),
+    )
 
 
 def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, metric: MetricStyle) -> None:
@@ -95,12 +95,10 @@ def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, metric: Met
         plot.set_ticks(axis.yaxis, plot.log_ticks(*axis.get_ylim()))
     else:
         axis.set_ylim(*plot.linear_limits(inner, ends))
-    # Without bars, lines need no shift.
-    offsets = styles.offsets(0.3 if np.isfinite(ends).any() else 0.0)
     size = 4.0 if points["place"].nunique() <= _MAX_TICKS else 3.0
     for label, line in points.groupby("algorithm", sort=True):
         style = styles.of(label)
-        at = line["place"] + offsets[label,]
+        at = line["place"]
         (means,) = axis.plot(at, line["value"], markersize=size, **style)
         facts = {
             metric.heading(line["metric"].iloc[0]): line["value"],
@@ -111,8 +109,8 @@ def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, metric: Met
         }
         plot.attach(means, line[["algorithm", line.columns[0]]], facts)
         known = line["value"].notna() & line["low"].notna()
-        plot.draw_intervals(axis, at[known], line[known], style["color"])
-        axis.plot(at, line["published"], **style | _PUBLISHED, gid="published")
+        plot.draw_intervals(axis, at[known], line[known], style["color"], styles.shift(label))
+        axis.plot(at, line["published"], **style | _PUBLISHED | {"label": None}, gid="published")
 
 
 def _thinned(levels: list) -> list:

@@ -19,7 +19,8 @@ from greedyexp.results.records import (
     require_finite,
     require_numeric,
 )
-from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
+from greedyexp.results.text import count_text, failures_text, origin_text
+from greedyexp.results.words import axis_label
 from greedyexp.stats.means import t_interval
 
 if TYPE_CHECKING:
@@ -42,50 +43,44 @@ def constants(
     """The mean of each constant over replicates against ``x``, one line for each.
 
     All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
-    intervals of the mean, slightly shifted to avoid overlaps. A bar that extends to 0 is cut off at
-    the logarithmic axis and ends in an arrow. Replicates that failed are not in the
-    means and are counted below. Means of 0 cannot be drawn and are counted too.
+    intervals of the mean; on a linear axis they are shifted by a few points. A bar that
+    extends to 0 is cut off at the logarithmic axis and ends in an arrow. Replicates that failed are
+    not in the means and are counted below. Means of 0 cannot be drawn and are counted too.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)
     table = _means(frame, keys)
     require_finite(table, x)
     drawn = table[table["value"] > 0]
     styles = plot.LineStyles(table, line, context)
-    panels = plot.Panels.by_columns(
-        frame, context, row, panel, height=3.0, min_width=2.1, sharex="row" if row else False
-    )
+    panels = plot.Panels.by_columns(frame, context, row, panel, sharex="row" if row else False)
     for axis, values in panels:
         axis.set_yscale("log")
         axis.set_ylim(*_limits(drawn))
         # All sizes along the axis that this panel shares.
         sizes = plot.inside(table, {row: values[row]} if row else values)[x]
         along = plot.horizontal_axis(scale, x, sizes)
-        at = np.log(along.places(sizes)) if scale == "log" else sizes
-        width = min(0.3 * plot.least_gap(at), 0.004 * (at.max() - at.min()) * len(styles))
-        offsets = styles.offsets(width)
+        along.apply(axis)
         for key, points in plot.inside(drawn, values).groupby(line, sort=True):
-            style, shift = styles.of(*key), offsets[key]
-            places = along.places(points[x])
-            shifted = places * np.exp(shift) if scale == "log" else places + shift
-            (means,) = axis.plot(shifted, points["value"], **style, gid="mean")
+            style, places = styles.of(*key), along.places(points[x])
+            (means,) = axis.plot(places, points["value"], **style, gid="mean")
             facts = {"mean": points["value"], "95% interval": (points["low"], points["high"])}
             plot.attach(means, points[keys], facts | {"replicates": points["replicates"]})
-            plot.draw_intervals(axis, shifted, points, style["color"])
-        along.apply(axis)
+            plot.draw_intervals(axis, places, points, style["color"], styles.shift(*key))
         plot.draw_mark(axis, plot.inside(frame, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
-    panels.legend([*styles.handles(), *plot.mark_handles(mark, x)])
     count = count_text(table["replicates"])
     hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
-    panels.note(
+    note = [
         f"{origin_text(context)}: means over {count} replicates with 95% t intervals",
         failures_text(frame, "not in the means"),
         _enclosure_text(frame, context),
         f"Means of 0, not drawn: {hidden}." if hidden else "",
         f"Points without a value: {empty}." if empty else "",
+    ]
+    return panels.finish(
+        *styles.legends(), plot.mark_handles(mark, x), title=context.title, note=note
     )
-    return panels.figure
 
 
 def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.figures._plot.methods import method_styles
-from greedyexp.figures._plot.panels import Panels, wrapped
+from greedyexp.figures._plot.panels import Panels
 from greedyexp.figures._plot.style import legend_entry, use_style
 from greedyexp.results.context import Context
-from greedyexp.results.text import axis_label
+from greedyexp.results.words import axis_label
 from greedyexp.stats.multiplicity import ALPHA
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def compare_figure(
     styles = {label: known[label] | {"linestyle": "none"} for label in labels}
     with matplotlib.rc_context():
         use_style()
-        panels = Panels(wrapped(names), sharex=False, sharey=False)
+        panels = Panels([names], sharex=False, sharey=False)
         for axis, name in panels:
             _draw(axis, table[table["column"] == name], styles)
             axis.set_title(axis_label(name))
@@ -64,13 +64,13 @@ def compare_figure(
         if names[0] == names[1]:
             names = list(map(str, folders))
         panels.label(f"a: {names[0]}", f"b: {names[1]}")
-        panels.legend([legend_entry(label, **styles[label]) for label in labels])
         kind = "paired" if paired else "not paired"
-        panels.note(
+        note = (
             f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
             f" filled: {beyond_chance} that differ beyond chance (Holm, {ALPHA:.0%})."
         )
-    return panels.figure
+        legend = [legend_entry(label, **styles[label]) for label in labels]
+        return panels.finish(legend, note=[note])
 
 
 def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:

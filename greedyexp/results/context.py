@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design, Variant
+from greedyexp.results.words import short_name
+
+# Generators whose rows of coefficients belong to sensors.
+_OF_SENSORS = {"casas", "simulated_home", "uci_adl"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Context:
         Maps each label of an algorithm with swept parameters to its entry and these parameters.
     part : str
         Part of the run in the table, such as ``3 of 12 replicates``; empty if it is complete.
+    counted : str
+        What sizes count: ``features``, or what the rows of coefficients are, such as ``sensors``.
+    title : str
+        Title of the figure; empty if it describes the rows that it shows.
     """
 
     name: str
@@ -54,6 +62,8 @@ class Context:
     words: dict[str, list[str]] = field(default_factory=dict)
     variants: dict[str, Variant] = field(default_factory=dict)
     part: str = ""
+    counted: str = "features"
+    title: str = ""
 
     def entry(self, label: str, named: Sequence[str]) -> str:
         """Return the entry of a label if all its swept parameters are named, or else the label."""
@@ -90,10 +100,10 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
     algorithms, titles = {}, {}
     for entry, name in names.items():
         known = lookup("algorithm", name) if entry == name else None
-        title = known.title if known else entry
+        title = known.title if known else _words(entry, name)
         for variant in (one for one in variants if one.entry == entry):
             algorithms[variant.label] = name
-            titles[variant.label] = title + variant.suffix
+            titles[variant.label] = title + _suffix_text(variant)
     return Context(
         name=design.name,
         profile=design.profile,
@@ -105,4 +115,30 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         words=design.words,
         variants={one.label: one for one in variants if one.swept},
         part=part,
+        counted=_counted(design),
     )
+
+
+def _words(label: str, name: str) -> str:
+    """Return a label as words: ``foba_gdt_by_sensor`` is ``FoBa-gdt, by sensor``."""
+    known = lookup("algorithm", name)
+    if " " in label or known is None:
+        return label
+    rest = label.removeprefix(f"{name}_").replace("_", " ")
+    return f"{known.title}, {rest}" if label.startswith(f"{name}_") else rest
+
+
+def _suffix_text(variant: Variant) -> str:
+    """Return the swept values of a label with the names of their columns in words."""
+    text = variant.suffix
+    for name in variant.swept:
+        text = text.replace(f"{name}=", f"{short_name(name)} = ")
+    return text
+
+
+def _counted(design: Design) -> str:
+    """Return what the sizes of protocol ``selection`` count."""
+    protocol = design.settings.get("protocol")
+    chosen = protocol.get("selection") if isinstance(protocol, Mapping) else None
+    by_rows = isinstance(chosen, Mapping) and chosen.get("by") == "rows"
+    return "sensors" if by_rows and set(design.generators) <= _OF_SENSORS else "features"

@@ -296,6 +296,15 @@ def rows_where(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return frame
 
 
+def merged_where(frame: pd.DataFrame, context: Context, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the chosen rows, with the label of an entry where its swept parameters are chosen.
+
+    With ``where: {ridge: 0.1}``, ``omp (ridge=0.1)`` becomes ``omp``.
+    """
+    chosen = [name for name, wanted in where.items() if len(as_list(wanted)) == 1]
+    return _merged_labels(rows_where(frame, where), context, chosen)
+
+
 def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
     """Return a mask of the cells equal to one of the values.
 

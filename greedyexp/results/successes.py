@@ -12,6 +12,7 @@ from greedyexp.experiment.design import success_metric
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, require_columns, require_numeric
 from greedyexp.results.text import failures_text, origin_text
+from greedyexp.results.words import metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,10 +133,10 @@ def notes(
 
 def metrics_note(context: Context, metrics: Mapping[str, str], line: Sequence[str]) -> str:
     """Name the metric of each algorithm; empty if the legend does so."""
+    titles = {label: metric_title(column) for label, column in metrics.items()}
+    if len(set(titles.values())) == 1:
+        return f"Success: {next(iter(titles.values()))}."
     if line[0] == "algorithm":
         return ""
-    named = [
-        f"{context.titles.get(label, label)} ({column.replace('_', ' ')})"
-        for label, column in metrics.items()
-    ]
-    return f"Success of {', '.join(named)}"
+    named = [f"{context.titles.get(label, label)} ({title})" for label, title in titles.items()]
+    return f"Success: {', '.join(named)}."

@@ -22,7 +22,8 @@ from greedyexp.results.records import (
     require_columns,
     require_numeric,
 )
-from greedyexp.results.text import count_text, number_text, origin_text
+from greedyexp.results.text import count_text, origin_text
+from greedyexp.results.words import metric_title, number_text
 from greedyexp.stats.means import t_interval
 
 if TYPE_CHECKING:
@@ -102,9 +103,10 @@ def spread_facts(table: pd.DataFrame, median: str) -> dict[str, Any]:
 
 
 def unreached_text(table: pd.DataFrame, accuracy: str = "accuracy") -> str:
-    """Return, as text, how often a replicate did not reach an accuracy."""
+    """Return, as text, how often a replicate did not reach an accuracy; empty for never."""
     share = 1 - table["reached"].sum() / table["replicates"].sum()
-    return f"{accuracy} not reached: {share:.2%} of all pairs of replicate and {accuracy}"
+    text = f"{accuracy} not reached: {share:.2%} of all pairs of replicate and {accuracy}."
+    return text.capitalize() if share else ""
 
 
 def spread_text(table: pd.DataFrame) -> str:
@@ -112,8 +114,12 @@ def spread_text(table: pd.DataFrame) -> str:
     most = table["replicates"].max()
     if most == 1:
         return "one replicate"
-    covered = "the middle half" if most > FEW else "all"
-    return f"medians of {count_text(table['replicates'])} replicates, bands hold {covered} of them"
+    return f"medians of {count_text(table['replicates'])} replicates, bands: {band_name(table)}"
+
+
+def band_name(table: pd.DataFrame) -> str:
+    """Return what the bands of a ``spread`` are."""
+    return "interquartile range" if table["replicates"].max() > FEW else "smallest to largest"
 
 
 NO_INTERVAL = (float("nan"), float("nan"))
@@ -134,7 +140,7 @@ class MetricStyle(BaseModel):
 
     def heading(self, metric: str) -> str:
         """Return title and unit."""
-        title = self.title or metric.replace("_", " ")
+        title = self.title or metric_title(metric)
         return f"{title} ({self.unit})" if self.unit else title
 
 

@@ -2,98 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.results.context import Context
-from greedyexp.results.records import NOT_CERTIFIED, failed_rows
+from greedyexp.results.records import NOT_CERTIFIED, as_list, failed_rows
+from greedyexp.results.words import values_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Columns that the field abbreviates by a letter.
-_SHORT = {
-    "kappa": "κ",
-    "theta": "θ",
-    "noise_std": "σ",
-    "n_samples": "n",
-    "epsilon": "ε",
-    "lam": "λ",
-    "aspect_ratio": "p/n",
-}
-# Columns whose values need no name in front.
-_SELF_EXPLAINING = ("data", "theorem")
 
-_AXES = {
-    "theta": r"control parameter $\theta = n\,/\,(s\,\log(p-(2-\kappa)s))$",
-    "kappa": r"shared fraction of the supports $\kappa$",
-    "noise_std": r"standard deviation of the noise $\sigma$",
-    "p": "number of features $p$",
-    "lam": r"weight of the $\ell_1$ norm $\lambda$",
-    "aspect_ratio": "features per sample $p\\,/\\,n$",
-    "epsilon": r"accuracy $\varepsilon$",
-    "iteration": "iteration $k$",
-    "iterations": r"iterations to reach the accuracy, $k(\varepsilon)$",
-    "gap": "objective above its minimum",
-    "size": "number of features selected",
-    "step": "steps $k$",
-    "steps": r"steps to reach the accuracy, $k(\varepsilon)$",
-    "features_needed": "features to reach the accuracy",
-}
-
-
-def short_name(column: str) -> str:
-    """Return a column's letter, or its name with spaces."""
-    return _SHORT.get(column, column.replace("_", " "))
-
-
-def axis_label(column: str) -> str:
-    """Return the label of an axis for a column."""
-    return _AXES.get(column, short_name(column))
-
-
-def number_text(value: Any) -> str:
-    """Format the value of a column; floats get four significant digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def values_text(values: Mapping[Any, Any]) -> str:
-    """Join ``column = value`` by commas.
-
-    Parameters
-    ----------
-    values : mapping of str or None to a value
-        Entries with column None or value nan are left out.
-    """
-    return ", ".join(
-        _value_text(value)
-        if column in _SELF_EXPLAINING
-        else f"{short_name(column)} = {_value_text(value)}"
-        for column, value in values.items()
-        if column is not None and not (isinstance(value, float) and math.isnan(value))
-    )
-
-
-def _value_text(value: Any) -> str:
-    return value.replace("_", " ") if isinstance(value, str) else number_text(value)
+def sized_text(size: int, context: Context) -> str:
+    """Return a size as text, such as ``4 sensors``."""
+    return f"{size} {context.counted if size != 1 else context.counted.removesuffix('s')}"
 
 
 def where_text(where: Mapping[str, Any]) -> str:
     """Return a choice of rows as text; empty if there is none."""
-    return values_text(
-        {
-            name: ", ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in where.items()
-            if name != "record"
-        }
-    )
+    return values_text({name: value for name, value in where.items() if name != "record"})
 
 
-def chosen_text(where: Mapping[str, Any]) -> str:
-    """Return a choice of rows as a note, without the algorithms, which a legend or header names."""
-    rest = where_text({name: value for name, value in where.items() if name != "algorithm"})
-    return f"Only {rest}" if rest else ""
+def title_text(where: Mapping[str, Any], context: Context) -> str:
+    """Return the title of a figure: the one in the configuration, or the rows it shows.
+
+    Algorithms are in the legend. A column of which several values are chosen is in the panels.
+    """
+    chosen = {
+        name: as_list(value)[0]
+        for name, value in where.items()
+        if name not in ("algorithm", "record") and len(as_list(value)) == 1
+    }
+    return context.title or where_text(chosen)
 
 
 def group_text(values: Mapping[str, Any], context: Context) -> str:
@@ -123,6 +63,8 @@ def count_text(counts: pd.Series[int]) -> str:
 def failures_text(frame: pd.DataFrame, treatment: str) -> str:
     """Return the percentages of replicates that failed and of those without a certificate.
 
+    Percentages of zero are left out.
+
     Parameters
     ----------
     frame : DataFrame
@@ -132,4 +74,9 @@ def failures_text(frame: pd.DataFrame, treatment: str) -> str:
     """
     failed = failed_rows(frame).mean()
     uncertified = (frame["status"] == NOT_CERTIFIED).mean()
-    return f"failed ({treatment}): {failed:.2%}, without certificate: {uncertified:.2%}"
+    parts = [
+        f"failed ({treatment}): {failed:.2%}" if failed else "",
+        f"without certificate: {uncertified:.2%}" if uncertified else "",
+    ]
+    text = ", ".join(filter(None, parts))
+    return f"Replicates {text}." if text else ""

@@ -17,7 +17,8 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import parts
 from greedyexp.results.records import Where, as_list, identity, records
 from greedyexp.results.summaries import spread
-from greedyexp.results.text import number_text, where_text
+from greedyexp.results.text import where_text
+from greedyexp.results.words import number_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
 from greedyexp.theory.theorems import NO_THEOREM, known_theorems, theorems

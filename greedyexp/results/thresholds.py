@@ -12,7 +12,8 @@ from greedyexp.core.listing import listed
 from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
-from greedyexp.results.text import axis_label, group_text
+from greedyexp.results.text import group_text
+from greedyexp.results.words import axis_label
 from greedyexp.stats.sequential import located_crossing
 
 if TYPE_CHECKING:

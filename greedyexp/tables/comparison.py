@@ -32,7 +32,7 @@ from greedyexp.results.summaries import (
     metric_columns,
     metric_styles,
 )
-from greedyexp.results.text import number_text, short_name
+from greedyexp.results.words import number_text, short_name
 from greedyexp.stats.means import fieller
 from greedyexp.tables._output import Cell, Title, make_table
 

@@ -14,7 +14,8 @@ from greedyexp.results.columns import declared, reads, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, failed_rows, rows_where
 from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
-from greedyexp.results.text import count_text, short_name
+from greedyexp.results.text import count_text
+from greedyexp.results.words import short_name
 from greedyexp.tables._output import Cell, Title, make_table
 
 if TYPE_CHECKING:

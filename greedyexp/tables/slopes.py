@@ -12,7 +12,7 @@ from greedyexp.core.registry import table
 from greedyexp.results.columns import declared, separate_algorithms
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.text import count_text, failures_text, number_text, origin_text, short_name
+from greedyexp.results.text import count_text, failures_text, origin_text
 from greedyexp.results.theorems import (
     ACCURACY_COLUMNS,
     FitBelow,
@@ -27,6 +27,7 @@ from greedyexp.results.theorems import (
     theorem_title,
     without_theorem,
 )
+from greedyexp.results.words import number_text, short_name
 from greedyexp.tables._output import Cell, Title, make_table
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def slopes(
         growth_text(fit_below),
         *_law_texts(set(found["law"])),
         _RATIO,
-        f"{failures_text(replicates(frame), 'left out')}.",
+        failures_text(replicates(frame), "left out"),
     ]
     group = None if row is None else short_name(row)
     # The rows name the theorems.

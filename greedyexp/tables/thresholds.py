@@ -13,7 +13,7 @@ from greedyexp.results import thresholds as crossings
 from greedyexp.results.columns import declared
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_finite, rows_where
-from greedyexp.results.text import number_text, short_name
+from greedyexp.results.words import number_text, short_name
 from greedyexp.tables._output import Cell, Title, make_table
 
 if TYPE_CHECKING:

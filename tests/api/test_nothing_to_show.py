@@ -63,13 +63,13 @@ def test_what_no_algorithm_tells_leaves_its_panel_empty_and_the_others_whole():
     frame = selection(trials=2).assign(removals=np.nan)
     figure = drawn(frame, context(2), row="size", metrics=["error", "removals"])
     marks = {
-        axis.get_title(): np.isfinite(np.concatenate([line.get_ydata() for line in axis.lines]))
+        axis.get_ylabel(): np.isfinite(np.concatenate([line.get_ydata() for line in axis.lines]))
         for axis in figure.axes
-        if axis.get_title()
+        if axis.get_ylabel()
     }
     figure.canvas.draw()
     assert marks["error"].any()
-    assert not marks["removals"].any()
+    assert not marks["features removed"].any()
     plt.close(figure)
     cells = tabled(frame, context(2), row="size", metrics=["error", "removals"])["FoBa-gdt"]
     assert [str(cell) == "none" for cell in cells] == [False, True] * 3

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
@@ -63,9 +63,7 @@ def test_curves_have_the_colour_of_their_noise_level(frame):
         assert drawn[colour].tolist() == expected
     assert all((heights == 1).all() for heights in curves(figure, 1).values())
     assert "every nonzero value exceeds" in figure.get_supxlabel()
-    assert "predicted from noise alone" in [
-        text.get_text() for text in figure.legends[0].get_texts()
-    ]
+    assert "predicted from noise alone" in legend_texts(figure)
     plain = phase_transition(frame, CONTEXT, panel="values", line=["noise_std"])
     assert not curves(plain, 0)
 

@@ -53,7 +53,7 @@ def test_sizes_and_rows_can_be_chosen():
         frame.loc[keep & (frame["algorithm"] == "gdt"), "class_error"].mean()
     )
     assert not any(line.get_gid() == "size 2" for line in picture.axes[0].lines)
-    assert "w1a" in picture.get_supxlabel()
+    assert picture.get_suptitle() == "w1a"
 
 
 def test_fixed_data_have_no_bars_and_the_note_says_why():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from scipy import stats
 from trajectory_frames import CONTEXT
 
@@ -49,8 +49,8 @@ def sample(frame, label, p, law="one_small"):
 def test_points_are_means_and_bars_are_t_intervals(frame):
     figure = constants(frame, CONTEXT, panel="covariance")
     assert [axis.get_title() for axis in figure.axes] == [
-        "covariance = one small",
-        "covariance = identity",
+        "covariance: one small",
+        "covariance: identity",
     ]
     assert figure.axes[0].get_yscale() == "log"
     for label, colour in (
@@ -67,7 +67,7 @@ def test_points_are_means_and_bars_are_t_intervals(frame):
             values = sample(frame, label, p)
             expected = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
             np.testing.assert_allclose(bar, expected)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+    assert legend_texts(figure) == [
         "Relaxation",
         "Curvature",
     ]
@@ -115,13 +115,16 @@ def test_wide_enclosures_are_named(frame):
     assert "Certified to 1% or better except for Relaxation (widest 0.5 of the upper end)." in said
 
 
-def test_intervals_at_one_size_stand_beside_one_another(frame):
+def test_intervals_at_one_size_are_shifted_by_points(frame):
     for scale in ("linear", "log"):
         figure = constants(frame, CONTEXT, panel="covariance", scale=scale)
         colours = (COLOURS[NUMBERS[name]] for name in ("mu1_sdp", "mu2"))
         one, other = (lines(figure, "mean", colour)[0].get_xdata() for colour in colours)
-        assert np.all(one != other)
+        assert one.tolist() == other.tolist(), "lines are at the true sizes"
         assert figure.axes[0].get_xscale() == scale
+        bars = [bar.get_window_extent().x0 for bar in lines(figure, "interval")]
+        apart = {round(72 * abs(one - other) / figure.dpi, 1) for one in bars for other in bars}
+        assert (1.5 in apart) == (scale == "linear"), "a logarithmic axis has no shifts"
 
 
 def test_bad_columns_are_refused(frame):

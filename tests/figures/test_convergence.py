@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, iteration_rows, table
 
 from greedyexp.config import load
@@ -30,7 +30,7 @@ def lines(figure, gid, axis=0, colour=None):
 
 
 def texts(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+    return legend_texts(figure)
 
 
 def medians(frame, value, p, algorithm="gradient_descent"):

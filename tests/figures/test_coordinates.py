@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, table
 
 from greedyexp.core import registry
@@ -34,7 +34,7 @@ def paths(figure, axis=0):
 
 
 def texts(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+    return legend_texts(figure)
 
 
 def test_each_panel_has_the_coordinates_of_one_algorithm_in_the_first_replicate(frame):

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, epsilon_rows, table
 
 from greedyexp.core import registry
@@ -51,7 +51,7 @@ def test_points_are_medians_over_replicates_and_one_panel_is_one_algorithm(frame
             line.get_ydata(), np.where(np.isinf(expected), np.nan, expected)
         )
     assert figure.axes[0].get_xscale() == "log"
-    assert "medians of 3 replicates, bands hold all of them" in figure.get_supxlabel()
+    assert "bands: smallest to largest" in figure.get_supxlabel().replace("\n", " ")
 
 
 def iterations_needed(frame, keys):
@@ -104,7 +104,7 @@ def test_what_was_not_reached_has_a_mark_above_the_budget(frame, scale):
                     mark.get_markerfacecolor(), "white" if share_is_one else COLOURS[epsilon]
                 )
     assert drawn == {place: share == 1 for place, share in lost.items()}
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    texts = legend_texts(figure)
     assert "not reached within 10000 iterations" in texts
     assert "not reached by some replicates" in texts
 
@@ -117,7 +117,7 @@ def test_the_budget_is_the_last_iteration_that_was_recorded(frame):
         (frame, "not reached", frame["iterations"].max()),
     ):
         figure = epsilon_curve(table_, CONTEXT)
-        assert words in [text.get_text() for text in figure.legends[0].get_texts()]
+        assert words in legend_texts(figure)
         assert lines(figure, "budget")[0].get_ydata()[0] == height
 
 
@@ -174,7 +174,7 @@ def test_a_line_is_drawn_where_there_are_as_many_features_as_samples(frame):
     both = pd.concat([frame, frame.assign(n_samples=72)], ignore_index=True)
     figure = epsilon_curve(both, CONTEXT, panel="n_samples", mark="n_samples")
     assert [lines(figure, "mark", axis=k)[0].get_xdata()[0] for k in range(4)] == [50, 72, 50, 72]
-    assert "p = n" in [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "p = n" in legend_texts(figure)
     assert lines(epsilon_curve(frame, CONTEXT, mark=33.0), "mark")[0].get_xdata()[0] == 33
     with pytest.raises(ConfigError, match="'n_samples' is not one number in each panel"):
         epsilon_curve(both, CONTEXT, mark="n_samples")

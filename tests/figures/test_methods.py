@@ -94,8 +94,8 @@ def test_a_method_looks_the_same_in_every_experiment_and_every_figure():
     whole = context("lasso", "greedy_dirty", ours="omp", theirs="a plugin")
     lines = {"algorithm": ["theirs", "lasso"]}
     styles = LineStyles(pd.DataFrame(lines), ["algorithm"], whole)
-    assert styles.of("lasso") == method_styles(context("foba_obj", "lasso"))["lasso"]
-    assert styles.of("theirs") == method_styles(whole)["theirs"]
+    for name, elsewhere in (("lasso", context("foba_obj", "lasso")), ("theirs", whole)):
+        assert styles.of(name) == {**method_styles(elsewhere)[name], "label": name}
     assert styles.of("theirs")["color"] not in {
         COLOURS[NUMBERS[name]] for name in ("lasso", "greedy_dirty", "omp")
     }

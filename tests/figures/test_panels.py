@@ -2,6 +2,7 @@
 
 import itertools
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,12 +10,13 @@ import yaml
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, iteration_rows, table
 
-from greedyexp.figures._plot.panels import Panels
+from greedyexp.figures._plot import Panels, legend_entry
 from greedyexp.figures.constants import constants
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.figures.trajectory.convergence import convergence
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
+from greedyexp.results.words import axis_label
 
 LAWS = ["identity", "harmonic", "one_small", "one_large"]
 
@@ -30,7 +32,7 @@ def beside(figure):
 
 @pytest.fixture
 def grid():
-    sizes = (10, 20, 30, 40, 50, 60)
+    sizes = (10, 20, 30, 40)
     parts = [table(iteration_rows(sizes, marks=(0, 5, 10)), data=name) for name in ("wide", "even")]
     return convergence(
         pd.concat(parts, ignore_index=True), CONTEXT, panel="p", row="data", twice=["ours"]
@@ -38,19 +40,19 @@ def grid():
 
 
 def test_a_grid_names_its_columns_above_and_its_rows_at_the_left(grid):
-    assert titles(grid) == [*(f"p = {p}" for p in (10, 20, 30, 40, 50, 60)), *[""] * 6]
-    assert beside(grid) == [["wide"], *[[]] * 5, ["even"], *[[]] * 5]
+    assert titles(grid) == [*(f"p = {p}" for p in (10, 20, 30, 40)), *[""] * 4]
+    assert beside(grid) == [["wide"], *[[]] * 3, ["even"], *[[]] * 3]
     grid.canvas.draw()
-    for axis in (grid.axes[0], grid.axes[6]):
+    for axis in (grid.axes[0], grid.axes[4]):
         name, label = axis.texts[0].get_window_extent(), axis.yaxis.label.get_window_extent()
         assert 0 < name.x0 < name.x1 <= label.x0
         assert np.mean([name.y0, name.y1]) == pytest.approx(axis.bbox.y0 + axis.bbox.height / 2)
 
 
 def test_many_columns_are_narrow_rather_than_words_small(grid):
-    assert grid.get_figwidth() < 14.5
+    assert grid.get_figwidth() <= 9
     grid.canvas.draw()
-    for axis in grid.axes[6:]:
+    for axis in grid.axes[4:]:
         boxes = [
             text.get_window_extent()
             for text, at in zip(axis.get_xticklabels(), axis.get_xticks(), strict=True)
@@ -111,7 +113,7 @@ def test_words_stand_as_the_sweep_lists_them(tmp_path):
     )
     figure = constants(source.frame, source.context, panel="covariance", row="data")
     words = ["identity", "harmonic", "one small", "one large"]
-    assert titles(figure)[:4] == [f"covariance = {word}" for word in words]
+    assert titles(figure)[:4] == [f"covariance: {word}" for word in words]
     assert beside(figure)[::4] == [["b"], ["a"]]
     figure = constants(source.frame, source.context, panel="algorithm", line=["covariance"])
     assert titles(figure) == list(map(source.context.titles.get, ("mu2", "mu1_sdp")))
@@ -140,10 +142,8 @@ def test_words_that_the_file_does_not_list_follow_as_they_come():
 
 
 def noted(*lines):
-    """Return the note below one narrow panel, which has room for 130 characters."""
-    panels = Panels([[{}]])
-    panels.note(*lines)
-    return panels.figure.get_supxlabel().split("\n")
+    """Return the note below two panels, which has room for 128 characters."""
+    return Panels([[{}, {}]]).finish(note=lines).get_supxlabel().split("\n")
 
 
 def test_a_note_is_broken_between_clauses():
@@ -159,5 +159,40 @@ def test_a_clause_too_long_for_a_line_is_broken_between_words():
     assert " ".join(lines) == f"As follows: {long}; end."
     assert lines[0] == "As follows:"
     assert lines[-1].endswith("; end.")
-    assert all(len(line) <= 130 for line in lines)
+    assert all(len(line) <= 128 for line in lines)
     assert not any(line.endswith("-") for line in lines)
+
+
+@pytest.mark.parametrize(("width", "columns"), [(9.0, 3), (6.0, 2), (3.3, 1)])
+def test_rows_of_panels_are_broken_to_the_width_and_text_keeps_its_size(width, columns):
+    matplotlib.rcParams["figure.figsize"] = (width, 6.0)
+    panels = Panels([[{"k": k} for k in range(6)]])
+    panels.label("x", "y")
+    figure = panels.finish([legend_entry(f"line {k}") for k in range(5)], title="title")
+    assert panels.axes.shape == (6 // columns, columns)
+    assert figure.get_figwidth() <= width + 1e-9
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert {text.get_fontsize() for text in legend.get_texts()} == {9.0}
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert max(axis.get_tightbbox().y1 for axis in panels.axes.flat) < box.y0
+    assert box.y1 < figure._suptitle.get_window_extent().y0
+
+
+def test_one_legend_for_each_encoding():
+    panels = Panels([[{}]])
+    figure = panels.finish([legend_entry("a"), legend_entry("b")], [], [legend_entry("p = 5")])
+    figure.canvas.draw()
+    assert [len(legend.get_texts()) for legend in figure.legends] == [2, 1]
+    first, second = (legend.get_window_extent() for legend in figure.legends)
+    assert second.y1 <= first.y0 + 1e-6
+
+
+def test_long_labels_are_broken_between_words_but_not_in_formulas():
+    panels = Panels([[{}, {}, {}]])
+    panels.label(axis_label("theta"), axis_label("iterations"))
+    assert panels.axes[0, 0].get_xlabel().split("\n")[0] == "control parameter"
+    assert panels.axes[0, 0].get_ylabel() == "iterations to reach\nthe accuracy, $k(\\varepsilon)$"
+    panels.label("iteration $k$", "gap")
+    assert panels.axes[0, 0].get_xlabel() == "iteration $k$"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 
 from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
@@ -132,8 +132,8 @@ def test_success_metric_by_algorithm(frame):
         frame, CONTEXT, success={"greedy_dirty": "row_support", "default": "sign_support"}
     )
     assert curve(figure).get_ydata().tolist() == [1.0, 1.0, 1.0]
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert any(label.endswith("(row support)") for label in labels)
+    labels = legend_texts(figure)
+    assert any(label.endswith("Ours") for label in labels)
 
 
 def test_second_axis_shows_sample_sizes(frame):
@@ -232,7 +232,7 @@ def test_second_axis_says_which_line_its_numbers_belong_to(frame):
 
     for line in (["p"], ["algorithm", "p"]):
         numbers, names = tops(line=line)
-        assert names == ["n, p=64", "n, p=128"]
+        assert names == ["n, p = 64", "n, p = 128"]
         assert [int(n) / 2 for n in numbers[1]] == pytest.approx(list(map(int, numbers[0])), abs=1)
     assert tops(line=["algorithm"]) == ([], []), "no single number is right"
     assert tops(line=["algorithm"], row="p")[1] == ["n", "p = 64"]
@@ -241,7 +241,7 @@ def test_second_axis_says_which_line_its_numbers_belong_to(frame):
 def test_panels_of_algorithms_carry_their_titles(frame):
     figure = phase_transition(frame, CONTEXT, panel="algorithm", line=["p"])
     assert figure.axes[0].get_title() == "Ours"
-    assert "Success of Ours (sign support)" in figure.get_supxlabel()
+    assert "Success: exact sign support." in figure.get_supxlabel()
 
 
 def test_the_horizontal_axis_can_be_logarithmic(frame):
@@ -258,7 +258,7 @@ def test_an_algorithm_that_is_swept_keeps_its_name_title_and_metric(frame, folde
     frame.assign(algorithm=frame["algorithm"].map(labels)).to_csv(table, index=False)
     context = read_source(folder).context
     assert context.algorithms["greedy_dirty (nu=0.5)"] == "greedy_dirty"
-    assert context.titles["greedy_dirty (nu=0.5)"] == "Greedy dirty model (nu=0.5)"
+    assert context.titles["greedy_dirty (nu=0.5)"] == "Greedy dirty model (nu = 0.5)"
     assert context.titles["lasso"] == "Lasso"
 
 

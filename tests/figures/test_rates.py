@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, contraction, table
 
 from greedyexp.core import registry
@@ -35,7 +35,7 @@ def lines(figure, gid, colour=None, axis=0):
     return [
         line
         for line in figure.axes[axis].lines
-        if line.get_gid() == gid and colour in (None, line.get_color())
+        if line.get_gid() == gid and colour in (None, line.get_color(), line.get_markeredgecolor())
     ]
 
 
@@ -51,7 +51,7 @@ def test_lines_are_medians_of_what_an_iteration_takes_away(frame):
         ours = frame[(frame["algorithm"] == "gradient_descent") & (frame["n_samples"] == n)]
         expected = [1 - np.median(ours.loc[ours["p"] == int(r * n), "rate"]) for r in RATIOS]
         np.testing.assert_allclose(line.get_ydata(), expected)
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    texts = legend_texts(figure)
     assert texts == [
         "Gradient descent",
         "Ours",
@@ -75,7 +75,7 @@ def test_predictions_are_dotted_and_broken_where_nothing_is_taken_away(frame):
     assert low > 0
     bare = rates(frame.assign(predicted_rate=np.nan), CONTEXT)
     assert not lines(bare, "prediction")
-    assert "not a bound" not in str([t.get_text() for t in bare.legends[0].get_texts()])
+    assert "not a bound" not in str(legend_texts(bare))
 
 
 def test_replicates_without_a_rate_are_counted(frame):

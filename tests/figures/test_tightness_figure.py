@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_handles, legend_texts, style  # noqa: F401 (an autouse fixture)
 from matplotlib.colors import same_color
 from tradeoff_frames import CONTEXT, table
 
@@ -67,7 +67,7 @@ def lines(axis, gid, colour=None):
 
 
 def legend(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+    return legend_texts(figure)
 
 
 def test_lines_are_medians_and_what_is_known_stands_beside_them():
@@ -91,10 +91,10 @@ def test_lines_are_medians_and_what_is_known_stands_beside_them():
         np.testing.assert_allclose(line.get_ydata()[:2], times * np.array(bounds))
         assert axis.get_xlim()[0] > axis.get_xlim()[1], "finer to the right"
     assert [axis.get_title() for axis in figure.axes[:2]] == [
-        "truth l1 norm = 3",
-        "truth l1 norm = 5",
+        "‖w*‖₁ = 3",
+        "‖w*‖₁ = 5",
     ]
-    assert "medians of 3 replicates, bands hold all of them" in figure.get_supxlabel()
+    assert "bands: smallest to largest" in figure.get_supxlabel().replace("\n", " ")
 
 
 def test_what_is_below_the_best_predictor_is_shaded():
@@ -111,7 +111,7 @@ def test_what_is_below_the_best_predictor_is_shaded():
 def test_one_error_has_marks_and_its_shade():
     frame = rows(norms=(3.0,))
     figure = tightness(frame[frame["epsilon"] == 0.1], CONTEXT)
-    handles = {one.get_label(): one for one in figure.legends[0].legend_handles}
+    handles = {one.get_label(): one for one in legend_handles(figure)}
     for axis, error in zip(figure.axes, ("squared", "absolute"), strict=True):
         marks = {}
         for name in ("exact", "lower_bound", "lower_bound_printed", "l1_upper"):
@@ -152,7 +152,7 @@ def test_errors_not_reached_are_marked_above():
             assert strip.y0 < axis.transAxes.transform((0, y))[1] < strip.y1
     assert 0.05 not in lines(axis, "measured", FORWARD)[0].get_xdata()
     frame = rows(budget=2000)
-    assert f"error not reached: {frame['needed'].isna().mean():.2%}" in figure.get_supxlabel()
+    assert f"Error not reached: {frame['needed'].isna().mean():.2%}" in figure.get_supxlabel()
     assert not {"not reached", "not reached by some replicates"} & {
         *legend(tightness(rows(), CONTEXT))
     }

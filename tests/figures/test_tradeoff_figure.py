@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from kept_registry import kept_registry
 from matplotlib.colors import same_color
 from tradeoff_frames import CONTEXT, MARKS, size, step_rows, table
@@ -37,7 +37,7 @@ def lines(axis, gid, colour=None):
 
 
 def legend(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+    return legend_texts(figure)
 
 
 def test_along_steps_lines_are_medians_and_bounds_stand_beside_them():
@@ -191,8 +191,8 @@ def test_lines_are_about_one_reference_chosen_by_where():
     assert "Excess risk over that of the reference support." in figure.get_supxlabel()
     figure = tradeoff(frame, CONTEXT, panel="reference", where={"algorithm": "forward"})
     assert [axis.get_title() for axis in figure.axes] == [
-        "reference = l1 ball",
-        "reference = support",
+        "reference: best in the l1 ball",
+        "reference: best on the true support",
     ]
     assert legend(figure)[:1] == ["Forward greedy"]
 
@@ -205,7 +205,7 @@ def test_what_is_known_of_a_step_is_about_no_reference():
         (False, tradeoff(frame, CONTEXT, measured=["risk", "gap"])),
     ):
         (axis,) = figure.axes
-        assert "medians of 3 replicates, bands hold all" in figure.get_supxlabel()
+        assert "bands: smallest to largest" in figure.get_supxlabel().replace("\n", " ")
         assert len(lines(axis, "measured")) == 4
         for line, same in zip(lines(axis, "measured"), lines(one.axes[0], "measured"), strict=True):
             np.testing.assert_array_equal(line.get_xydata(), same.get_xydata())
@@ -323,7 +323,7 @@ def test_values_swept_together_are_told_by_one_of_them():
     context = replace(CONTEXT, algorithms=labels, variants=variants)
     figure = tradeoff(frame, context, panel="loss")
     assert legend(figure)[0] == "Forward greedy"
-    assert [axis.get_title() for axis in figure.axes] == ["loss = squared", "loss = logistic"]
+    assert [axis.get_title() for axis in figure.axes] == ["loss: squared", "loss: logistic"]
     crossed = swept([("squared", 0.1)])
     variants |= dict.fromkeys(crossed["algorithm"], Variant("forward", ("loss", "ridge")))
     context = replace(

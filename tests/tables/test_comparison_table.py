@@ -65,7 +65,7 @@ def expected(sample, scale):
 
 def test_cells_are_means_with_t_intervals_and_published_numbers(frame):
     table = table_of(frame, CONTEXT, **OPTIONS)
-    assert list(table.columns) == ["n train", "mean of", "Ours", "Lasso"]
+    assert list(table.columns) == ["training samples", "mean of", "Ours", "Lasso"]
     assert table["mean of"].tolist() == ["mean error (%)", "size"] * 2
     cell = table.loc[0, "Ours"]
     np.testing.assert_allclose(
@@ -118,7 +118,7 @@ def test_figure_and_table_show_the_same_numbers(frame):
     (printed,) = [line for line in mine if line.get_gid() == "published"]
     assert printed.get_ydata().tolist() == [6.5, 2.1]
     assert printed.get_markerfacecolor() == "none"
-    assert axis.get_title() == "mean error (%)"
+    assert axis.get_ylabel() == "mean error (%)"
     assert [text.get_text() for text in axis.get_xticklabels()] == ["10", "20"]
 
 
@@ -324,7 +324,12 @@ def test_groups_are_set_apart(frame, tmp_path):
     assert latex.count(r"\midrule") == 2
     assert latex.count("\n10 & ") == latex.count("\n20 & ") == 1
     with files[0].open(newline="") as lines:
-        assert [row["n train"] for row in csv.DictReader(lines)] == ["10", "10", "20", "20"]
+        assert [row["training samples"] for row in csv.DictReader(lines)] == [
+            "10",
+            "10",
+            "20",
+            "20",
+        ]
 
 
 def test_a_plugin_may_return_a_plain_frame(folder, tmp_path):

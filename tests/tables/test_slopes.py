@@ -111,7 +111,7 @@ def test_what_nothing_is_promised_of_is_left_out():
     frame = pd.concat([both(), table(accuracy_rows("fixed", ("none",)))], ignore_index=True)
     found = slopes(frame, CONTEXT, where={"reference": "l1_ball", "theorem": ["T2", "T3"]})
     assert "Replacement" not in found["algorithm"].tolist()
-    assert found.attrs["title"] == "Growth of steps, reference = l1 ball"
+    assert found.attrs["title"] == "Growth of steps, reference: best in the l1 ball"
     with pytest.raises(ConfigError, match="no theorem has a bound"):
         slopes(table(accuracy_rows("fixed", ("none",))), CONTEXT)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MAX_ABOVE = 1e3
 # If a label is longer than this, labels are written as powers of ten.
 _MAX_CHARACTERS = 5
+# Powers of ten that have room in an inch.
+_LABELS_PER_INCH = 3.0
 
 
 class LinearAxis:
@@ -69,7 +71,7 @@ class LogAxis:
         from matplotlib.ticker import FixedLocator
 
         axis.set_xscale("log")
-        ticks = log_ticks(self.low, self.high)
+        ticks = log_ticks(self.low, self.high, _room(axis))
         labels = tick_labels(ticks)
         left = self.low
         if self.has_zero:
@@ -115,9 +117,15 @@ def iteration_axis(axis: Axes, last: float, scale: str) -> None:
         return
     # Linear up to 1, to show iteration 0.
     axis.set_xscale("symlog", linthresh=1, linscale=0.3)
-    ticks = log_ticks(1.0, max(last, 10.0))
+    ticks = log_ticks(1.0, max(last, 10.0), _room(axis))
     set_ticks(axis.xaxis, [0.0, *ticks], ["0", *tick_labels(ticks)])
     axis.set_xlim(-0.12, last * 1.1)
+
+
+def _room(axis: Axes) -> int:
+    """Return how many labels have room along a horizontal axis."""
+    inches = axis.get_window_extent().width / axis.figure.dpi
+    return max(3, int(_LABELS_PER_INCH * inches))
 
 
 def set_ticks(axis: Axis, ticks: Sequence[float], labels: Sequence[str] | None = None) -> None:
@@ -182,9 +190,3 @@ def linear_limits(
     low, high = shown.min(), shown.max()
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
-
-
-def least_gap(x: Any) -> float:
-    """Return the distance of the two nearest values."""
-    levels = np.unique(x)
-    return float(np.diff(levels).min()) if len(levels) > 1 else 0.1

@@ -11,12 +11,13 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot.style import GREY, LINES, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
-from greedyexp.results.text import number_text, short_name
+from greedyexp.results.words import number_text, short_name
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from matplotlib.transforms import Transform
 
 # A parameter of figures.
 Mark = Annotated[
@@ -35,24 +36,45 @@ _BOUND_WIDTH = 1.0
 _BOUND_MARKERS = cycle(LINES, ("_", "x", "+", "1", "2"))
 
 
-def draw_intervals(axis: Axes, at: Iterable[float], points: pd.DataFrame, colour: Any) -> None:
-    """Draw vertical bars from ``low`` to ``high`` at some places."""
+def draw_intervals(
+    axis: Axes, at: Iterable[float], points: pd.DataFrame, colour: Any, shift: float = 0.0
+) -> None:
+    """Draw vertical bars from ``low`` to ``high`` at some places; see ``draw_interval``."""
     for x, low, high in zip(at, points["low"], points["high"], strict=True):
-        draw_interval(axis, x, low, high, colour)
+        draw_interval(axis, x, low, high, colour, shift)
 
 
-def draw_interval(axis: Axes, x: float, low: float, high: float, colour: Any) -> None:
-    """Draw a vertical bar; an end outside the limits of the panel becomes an arrow."""
+def draw_interval(
+    axis: Axes, x: float, low: float, high: float, colour: Any, shift: float = 0.0
+) -> None:
+    """Draw a vertical bar; an end outside the limits of the panel becomes an arrow.
+
+    Parameters
+    ----------
+    shift : float
+        Shift to the right in points, which a logarithmic axis does not have.
+    """
     floor, ceiling = axis.get_ylim()
     bar = np.clip([low, high], floor, ceiling)
-    axis.plot([x, x], bar, color=colour, linewidth=0.9, solid_capstyle="butt", gid="interval")
+    moved = _shifted(axis, shift)
+    style: Style = {"color": colour, "linewidth": 0.9, "solid_capstyle": "butt"}
+    axis.plot([x, x], bar, **style, transform=moved, gid="interval")
     for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
         if beyond:
-            style: Style = {"marker": marker, "color": colour, "markersize": 4, "clip_on": False}
-            axis.plot(x, edge, **style, gid="beyond")
+            style = {"marker": marker, "color": colour, "markersize": 4, "clip_on": False}
+            axis.plot(x, edge, **style, transform=moved, gid="beyond")
 
 
-def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any) -> None:
+def _shifted(axis: Axes, shift: float) -> Transform:
+    """Return the coordinates of the data, shifted to the right by points."""
+    from matplotlib.transforms import ScaledTranslation
+
+    if axis.get_xscale() == "log":
+        shift = 0.0
+    return axis.transData + ScaledTranslation(shift / 72, 0, axis.figure.dpi_scale_trans)
+
+
+def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any, shift: float = 0.0) -> None:
     """Draw an open arrow at the edge of the panel towards an infinite estimate."""
     axis.plot(
         x,
@@ -64,14 +86,25 @@ def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any) -> None:
         linestyle="none",
         clip_on=False,
         zorder=3,
+        transform=_shifted(axis, shift),
         gid="unreached",
     )
 
 
 def draw_estimates(
-    axis: Axes, at: pd.Series, points: pd.DataFrame, style: Style, gid: str | None = None
+    axis: Axes,
+    at: pd.Series,
+    points: pd.DataFrame,
+    style: Style,
+    shift: float = 0.0,
+    gid: str | None = None,
 ) -> Line2D:
     """Draw estimates with intervals, and an open arrow for each that is infinite.
+
+    Parameters
+    ----------
+    shift : float
+        Shift of the intervals to the right in points.
 
     Returns
     -------
@@ -81,10 +114,10 @@ def draw_estimates(
     finite = points["estimate"].where(np.isfinite(points["estimate"]))
     (line,) = axis.plot(at, finite, **style, gid=gid)
     known = points["estimate"].notna()
-    draw_intervals(axis, at[known], points[known], style["color"])
+    draw_intervals(axis, at[known], points[known], style["color"], shift)
     for place, estimate in zip(at, points["estimate"], strict=True):
         if np.isinf(estimate):
-            draw_arrow(axis, place, estimate, style["color"])
+            draw_arrow(axis, place, estimate, style["color"], shift)
     return line
 
 

@@ -1,4 +1,4 @@
-"""Grids of panels with one legend and one note, and the parameters that choose panels and lines."""
+"""Grids of panels with title, legends and notes, and the parameters that choose them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from greedyexp.figures._plot.coincident import coincident_text, show_coincident
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 # Parameters of figures.
 Panel = Annotated[str | None, Field(description="column with one panel per value")]
@@ -29,25 +32,34 @@ X = Annotated[str, Field(description="column along the horizontal axis")]
 Scale = Annotated[Literal["linear", "log"], Field(description="scale of the horizontal axis")]
 IterationScale = Annotated[Literal["linear", "log"], Field(description="scale of the iterations")]
 
-# Characters of the note that fit into one inch.
-_NOTE_DENSITY = 20
+# Sizes in inches for text of 9 points: what is left of all panels, and above and below each.
+_LEFT, _AROUND = 0.75, 0.5
+_GAP = 0.04
+# Distance between a panel and its title in points.
+_PAD = 4.0
+# Widths of a panel in inches.
+_NARROWEST, _WIDEST, _ALONE = 1.9, 3.4, 4.6
+# Panels in a row, and in a row of a grid.
+_MOST, _MOST_IN_GRID = 3, 4
+# Height of a panel over its width, and its limits in inches.
+_ASPECT, _LOWEST, _HIGHEST = 0.8, 1.6, 3.0
+# Average width of a character over its size.
+_CHARACTER = 0.53
 # Preferred places for a line break in the note.
 _CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
-# Largest width of a row of panels in inches: a wider figure would be shrunk, and its text with it.
-_MAX_WIDTH = 13.0
 
 
 class Panels:
-    """A figure with a grid of panels.
+    """A figure with a grid of panels, as wide as they need but at most as wide as the style allows.
+
+    Text has the same size whatever the width: rows of panels that do not fit are broken.
 
     Parameters
     ----------
-    grid : list of rows, each a list of dict or None
-        The values shown in each panel, from ``wrapped``; None leaves a place empty.
-    width, height : float
-        Size of one panel in inches.
-    min_width : float, optional
-        Smallest width of a panel in a long row; ``width`` if None.
+    rows : list of rows, each a list
+        The values shown in each panel. All rows have the same length.
+    height : float, optional
+        Height of one panel in inches; in proportion to its width if None.
     sharex : bool or "row"
         Panels that share their horizontal axis: all, those of each row, or none.
     sharey : bool
@@ -56,26 +68,38 @@ class Panels:
 
     def __init__(
         self,
-        grid: list[list],
+        rows: Sequence[Sequence[Any]],
         *,
-        width: float = 3.4,
-        height: float = 2.6,
-        min_width: float | None = None,
+        height: float | None = None,
         sharex: bool | Literal["row"] = True,
         sharey: bool = True,
     ):
+        from matplotlib import rcParams
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+        unit = rcParams["font.size"] / 9.0
+        room = rcParams["figure.figsize"][0] - _LEFT * unit
+        most = _MOST if len(rows) == 1 else _MOST_IN_GRID
+        most = min(most, max(1, int(room / (_NARROWEST * unit))))
+        grid = [part for row in rows for part in wrapped(row, most)]
         columns = len(grid[0])
-        width = max(min(width, _MAX_WIDTH / columns), width if min_width is None else min_width)
-        size = (max(6.5, 1.2 + width * columns), 1.9 + height * len(grid))
+        width = min(room / columns, (_ALONE if columns == 1 else _WIDEST) * unit)
+        if height is None:
+            height = min(max(_ASPECT * width, _LOWEST * unit), _HIGHEST * unit)
+        self._size = (width, height)
+        size = (_LEFT * unit + width * columns, (height + _AROUND * unit) * len(grid))
         # Do not use pyplot, which needs a backend and keeps figures open.
-        self.figure = Figure(figsize=size, layout="constrained")
+        self._layout = ConstrainedLayoutEngine()
+        self.figure = Figure(figsize=size, layout=self._layout)
         FigureCanvasAgg(self.figure)
         self.axes = self.figure.subplots(
             len(grid), columns, sharex=sharex, sharey=sharey, squeeze=False
         )
+        self._broken = len(grid) > len(rows)
+        self._names: dict[Axes, str] = {}
+        self._above = 0.0
         self._shown = list(zip(self.axes.flat, chain.from_iterable(grid), strict=True))
         for axis, shown in self._shown:
             axis.set_visible(shown is not None)
@@ -87,42 +111,44 @@ class Panels:
         context: Context,
         row: str | None,
         panel: str | None,
-        *,
-        wrap: bool = True,
         **size: Any,
     ) -> Panels:
         """Return a row of panels for each value of ``row``, with one for each value of ``panel``.
 
-        Numbers are sorted; words keep the order of the experiment file or of the table.
-
-        Parameters
-        ----------
-        wrap : bool
-            Break a single row of panels into rows that fit.
-        **size
-            Other parameters of ``Panels``.
+        Numbers are sorted; words keep the order of the experiment file or of the table. ``size``
+        are other parameters of ``Panels``.
         """
-        grid = [
+        return cls(
             [
-                {column: value for column, value in ((row, i), (panel, j)) if column is not None}
-                for j in _levels(frame, panel, context)
-            ]
-            for i in _levels(frame, row, context)
-        ]
-        return cls(wrapped(grid[0]) if wrap and row is None else grid, **size)
+                [
+                    {column: value for column, value in ((row, i), (panel, j)) if column}
+                    for j in _levels(frame, panel, context)
+                ]
+                for i in _levels(frame, row, context)
+            ],
+            **size,
+        )
 
     def __iter__(self) -> Iterator[tuple[Axes, Any]]:
         """Yield each panel and the values that it shows."""
         return ((axis, shown) for axis, shown in self._shown if shown is not None)
 
     def title(
-        self, axis: Axes, values: Mapping[str, Any], context: Context, pad: float = 4
+        self, axis: Axes, values: Mapping[str, Any], context: Context, pad: float = _PAD
     ) -> None:
-        """Write the values of a panel; in a grid, once for each row and column."""
+        """Write the values of a panel; in a grid, once for each row and column.
+
+        Parameters
+        ----------
+        pad : float
+            Distance from the panel in points, such as for the text of another axis.
+        """
         from matplotlib import rcParams
 
-        if len(values) < 2:
-            axis.set_title(group_text(values, context), pad=pad)
+        self._names[axis] = group_text(values, context)
+        self._above = max(self._above, (pad - _PAD) / 72)
+        if len(values) < 2 or self._broken:
+            axis.set_title(self._names[axis], pad=pad)
             return
         (row, left), (panel, top) = values.items()
         if axis in self.axes[0]:
@@ -140,8 +166,14 @@ class Panels:
                 fontsize=rcParams["axes.titlesize"],
             )
 
+    @property
+    def height(self) -> float:
+        """Height of a panel in points."""
+        return 72 * self._size[1]
+
     def label(self, x: str, y: str) -> None:
-        """Label the axes of the outer panels."""
+        """Label the axes of the outer panels; long labels are broken to fit."""
+        x, y = _fitted(x, self._size[0]), _fitted(y, self._size[1])
         for axis in self.axes[:, 0]:
             axis.set_ylabel(y)
         for column in self.axes.T:
@@ -150,12 +182,11 @@ class Panels:
             axis.tick_params(labelbottom=True)
             axis.set_xlabel(x)
 
-    def legend(self, handles: Sequence[Artist]) -> None:
-        """Draw one legend above all panels, in as many columns as fit."""
-        columns = max(1, int(self.figure.get_figwidth() / 2.3))
-        self.figure.legend(
-            handles=list(handles), loc="outside upper center", ncols=min(len(handles), columns)
-        )
+    def label_panel(self, axis: Axes, x: str, y: str) -> None:
+        """Label the axes of one panel; long labels are broken to fit."""
+        axis.tick_params(labelbottom=True)
+        axis.set_xlabel(_fitted(x, self._size[0]))
+        axis.set_ylabel(_fitted(y, self._size[1]))
 
     def colour_bar(self, colours: Mapping[float, str], label: str, texts: Sequence[str]) -> None:
         """Draw a bar to the right of all panels, with one step for each colour.
@@ -184,14 +215,90 @@ class Panels:
         bar.ax.tick_params(length=0)
         bar.outline.set_visible(False)
 
-    def note(self, *lines: str) -> None:
-        """Write lines below the panels, broken to the width of the figure."""
-        width = int(_NOTE_DENSITY * self.figure.get_figwidth())
-        broken = [part for line in lines for part in _broken(line, width)]
-        self.figure.supxlabel("\n".join(broken), fontsize=7, color="0.35")
+    def finish(
+        self, *legends: Sequence[Artist], title: str = "", note: Sequence[str] = ()
+    ) -> Figure:
+        """Add title, legends and notes, and return the figure, which grows by their height.
+
+        Curves that coincide are made visible and named in the note.
+
+        Parameters
+        ----------
+        *legends : sequence of artists
+            One legend for each encoding, such as one for colours and one for dashes.
+        title : str
+            What tells this figure apart from others of the experiment.
+        note : sequence of str
+            Lines below the panels, broken to the width of the figure; empty ones are left out.
+        """
+        from matplotlib import rcParams
+
+        figure, size = self.figure, rcParams["font.size"]
+        groups = [(self._name(axis), show_coincident(axis)) for axis, _ in self]
+        lines = self._broken_note([*note, coincident_text(groups)])
+        figure.supxlabel("\n".join(lines), fontsize=size - 1, color="0.35")
+        tops = [_GAP]
+        if title:
+            tops.append(1.6 * size / 72)
+        for handles in legends:
+            if handles:
+                legend = self._legend(handles)
+                tops.append(legend.get_window_extent().height / figure.dpi)
+        height = figure.get_figheight() + sum(tops) + 1.5 * len(lines) * size / 72
+        height += self._above * len(self.axes)
+        figure.set_figheight(height)
+        if title:
+            heading = figure.suptitle(
+                title, y=1 - _GAP / height, fontsize=size + 1, fontweight="bold"
+            )
+            heading.set_in_layout(False)
+        below = tops[: 2 if title else 1]
+        for legend, top in zip(figure.legends, tops[len(below) :], strict=True):
+            legend.set_bbox_to_anchor((0.5, 1 - sum(below) / height))
+            below.append(top)
+        self._layout.set(rect=(0, 0, 1, 1 - sum(tops) / height))
+        return figure
+
+    def _name(self, axis: Axes) -> str:
+        return self._names.get(axis) or " ".join(axis.get_ylabel().split())
+
+    def _legend(self, handles: Sequence[Artist]) -> Legend:
+        """Draw a legend in as many columns as fit."""
+        for columns in range(len(handles), 0, -1):
+            legend = self.figure.legend(handles=list(handles), loc="upper center", ncols=columns)
+            width = legend.get_window_extent().width / self.figure.dpi
+            if width <= self.figure.get_figwidth():
+                break
+            if columns > 1:
+                legend.remove()
+        return legend
+
+    def _broken_note(self, lines: Sequence[str]) -> list[str]:
+        from matplotlib import rcParams
+
+        size = rcParams["font.size"] - 1
+        width = int(self.figure.get_figwidth() * 72 / (_CHARACTER * size))
+        return [part for line in lines if line for part in _broken(line, width)]
 
 
-def wrapped(shown: Sequence, most: int = 3) -> list[list]:
+def _fitted(label: str, inches: float) -> str:
+    """Break the label of an axis into two lines if it is longer than the axis."""
+    from matplotlib import rcParams
+
+    # A formula is not broken. Its commands are letters, but for the logarithm and small spaces.
+    pieces = re.findall(r"(?:\$[^$]*\$|[^\s$])+", label)
+    shown = [re.sub(r"[$\\{}]|\\,", "", re.sub(r"\\(?!log)[a-z]+", "x", one)) for one in pieces]
+    sizes = [len(one) + 1 for one in shown]
+    if sum(sizes) * _CHARACTER * rcParams["font.size"] / 72 <= inches:
+        return label
+    rests = [abs(sum(sizes[:k]) - sum(sizes[k:])) for k in range(1, len(pieces))]
+    if not rests:
+        return label
+    first = 1 + rests.index(min(rests))
+    return f"{' '.join(pieces[:first])}\n{' '.join(pieces[first:])}"
+
+
+def wrapped(shown: Sequence, most: int) -> list[list]:
     """Arrange panels in as few rows as fit, filled evenly; None fills the rest."""
     rows = math.ceil(len(shown) / most)
     columns = math.ceil(len(shown) / rows)

@@ -10,6 +10,7 @@ import numpy as np
 from greedyexp.figures._plot.methods import COLOURS, DASHES, MARKERS, method_styles
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
+from greedyexp.results.words import metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,9 @@ Item = TypeVar("Item")
 # Dashes of second keys, bounds and predictions.
 LINES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 
+# Distance between the intervals of two lines at one x, and of the outermost from x, in points.
+_STEP, _MOST_SHIFTED = 1.5, 3.0
+
 # Colour of legend entries for lines of several colours.
 GREY = "0.3"
 
@@ -31,7 +35,10 @@ SETTINGS: Any = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "font.size": 9,
-    "axes.titlesize": 10,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.grid": True,
@@ -39,7 +46,12 @@ SETTINGS: Any = {
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "legend.frameon": False,
-    "legend.fontsize": 8,
+    "legend.fontsize": 9,
+    "legend.columnspacing": 1.4,
+    "legend.borderpad": 0.15,
+    "legend.borderaxespad": 0.1,
+    # The largest width of a figure in inches, at which a page shows its text in full size.
+    "figure.figsize": (9.0, 6.0),
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
     # Keep text as text in the PDF, so that it can be searched.
@@ -122,7 +134,9 @@ class LineStyles:
     def of(self, *key: Any) -> Style:
         """Return the style of the line with these values in its columns."""
         style = self._first[key[0]] | (self._second[key[1]] if len(key) > 1 else {})
-        return style if self.dashed else style | {"linestyle": "-"}
+        solid: Style = {} if self.dashed else {"linestyle": "-"}
+        values = dict(zip(self.line, key, strict=True))
+        return style | solid | {"label": group_text(values, self._context)}
 
     def keys(self, rows: pd.DataFrame) -> list[tuple]:
         """Return the lines in the rows, ordered by the first column."""
@@ -142,43 +156,40 @@ class LineStyles:
         """Return the largest possible number of lines."""
         return len(self.colours) * max(1, len(self._second))
 
-    def offsets(self, width: float) -> dict[tuple, float]:
-        """Return a shift of each line along x that avoids overlaps of intervals.
+    def shift(self, *key: Any) -> float:
+        """Return how far the intervals of a line are shifted to the right, in points.
 
-        Parameters
-        ----------
-        width : float
-            Distance between the outermost lines, in units of x.
+        The line itself is not shifted.
         """
         # Lines of one colour are nearest in y, so they are shifted furthest apart in x.
         second = self.levels[1] if len(self.levels) > 1 else [None]
         keys = [(f,) if s is None else (f, s) for s in second for f in self.levels[0]]
-        return {
-            key: width * (i / (len(keys) - 1) - 0.5) if len(keys) > 1 else 0.0
-            for i, key in enumerate(keys)
-        }
+        middle = (len(keys) - 1) / 2
+        return (keys.index(key) - middle) * min(_STEP, _MOST_SHIFTED / middle if middle else 0.0)
 
-    def handles(self, metrics: Mapping[str, str] | None = None) -> list[Line2D]:
-        """Return a legend entry for each value of the first column and of the second column.
+    def legends(self, metrics: Mapping[str, str] | None = None) -> list[list[Line2D]]:
+        """Return the entries of the legend of the first column, and of the second column.
 
         Parameters
         ----------
         metrics : mapping of str to str, optional
-            The metric of each algorithm, written in brackets after its title.
+            The metric of each algorithm, written in brackets after its title if they differ.
         """
-        metrics = (metrics or {}) if self.line[0] == "algorithm" else {}
+        metrics = metrics if metrics and len(set(metrics.values())) > 1 else {}
+        metrics = metrics if self.line[0] == "algorithm" else {}
         handles = []
         for value in self.levels[0]:
             label = group_text({self.line[0]: value}, self._context)
-            label += f" ({metrics[value].replace('_', ' ')})" if value in metrics else ""
+            label += f" ({metric_title(metrics[value])})" if value in metrics else ""
             solid: Style = {"linestyle": "-"} if self._second or not self.dashed else {}
             unmarked: Style = {"marker": None} if self._second and not self.dashed else {}
             handles.append(legend_entry(label, **self._first[value] | solid | unmarked))
+        second = []
         for value, look in self._second.items():
             label = group_text({self.line[1]: value}, self._context)
             unjoined: Style = {} if self.dashed else {"linestyle": "none"}
-            handles.append(legend_entry(label, **unjoined, **look))
-        return handles
+            second.append(legend_entry(label, **unjoined, **look))
+        return [handles, second]
 
 
 def _styles_of(column: str, levels: Sequence[Key], context: Context) -> dict[Key, Style]:

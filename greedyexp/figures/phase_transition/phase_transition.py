@@ -13,7 +13,8 @@ from greedyexp.figures.phase_transition import _predictions as predictions
 from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_numeric, rows_where
-from greedyexp.results.text import axis_label, chosen_text, short_name
+from greedyexp.results.text import title_text
+from greedyexp.results.words import axis_label, short_name, values_text
 from greedyexp.stats.sequential import proportion_interval
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Height of a line of numbers along the top, in points.
+_LINE_OF_TEXT = 11
 # The control parameter of one task, whose support has s entries.
 _ONE_TASK = r"control parameter $\theta = n\,/\,(s\,\log(p-s))$"
 
@@ -65,8 +68,9 @@ def phase_transition(
     frame = successes.trials_of(frame, metrics, keys)
     require_numeric(frame, x)
     table = successes.count(frame, metrics, keys)
-    styles = plot.LineStyles(table, line, context)
-    panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False)
+    # The ceiling is dash-dotted.
+    styles = plot.LineStyles(table, line, context, dashed=len(line) > 1 or not ceiling)
+    panels = plot.Panels.by_columns(frame, context, row, panel)
     drawn = []
     for axis, values in panels:
         rows = plot.inside(frame, values)
@@ -84,22 +88,28 @@ def phase_transition(
                 drawn.append(prediction)
         levels = 0
         if second_axis is not None and second_axis in frame.columns:
-            levels = _draw_second_axis(axis, rows, x, second_axis, line)
-        panels.title(axis, values, context, pad=8 + 15 * levels if levels else 4)
+            named = axis in panels.axes[:, 0]
+            levels = _draw_second_axis(
+                axis, rows, x, second_axis, line, step=_LINE_OF_TEXT / panels.height, named=named
+            )
+        panels.title(axis, values, context, pad=8 + _LINE_OF_TEXT * levels if levels else 4)
     alone = x == "theta" and "n_tasks" in frame.columns and (frame["n_tasks"] == 1).all()
     panels.label(_ONE_TASK if alone else axis_label(x), "probability of success")
     ceilings = [predictions.ceiling_handle()] if ceiling else []
-    panels.legend([*styles.handles(metrics), *predictions.handles(drawn), *ceilings])
     trials = table["trials"]
     bands = "95% intervals valid at any stopping time" if context.adaptive else "95% Wilson bands"
-    panels.note(
+    note = [
         *successes.notes(frame, context, (trials.min(), trials.max(), trials.sum()), bands),
         successes.metrics_note(context, metrics, line),
-        chosen_text(where),
         predictions.conversion_note(drawn),
         predictions.CEILING_NOTE if ceiling else "",
+    ]
+    return panels.finish(
+        *styles.legends(metrics),
+        [*predictions.handles(drawn), *ceilings],
+        title=title_text(where, context),
+        note=note,
     )
-    return panels.figure
 
 
 def _draw_lines(
@@ -132,11 +142,21 @@ def _make_logarithmic(axis: Axes) -> None:
     axis.xaxis.set_minor_locator(NullLocator())
 
 
-def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: list[str]) -> int:
+def _draw_second_axis(
+    axis: Axes,
+    frame: pd.DataFrame,
+    x: str,
+    name: str,
+    line: list[str],
+    *,
+    step: float,
+    named: bool,
+) -> int:
     """Write the values of ``name`` along the top, and return the number of lines of text.
 
-    One line of numbers suffices if all lines of the panel have the same numbers. Otherwise there
-    is a line for each value of the key that separates them; if no single key does, none is drawn.
+    Lines are ``step`` apart, in parts of the panel, and named at the left if ``named``. One line of
+    numbers suffices if all lines of the panel have the same numbers. Otherwise there is a line for
+    each value of the key that separates them; if no single key does, none is drawn.
     """
     from matplotlib.ticker import NullLocator
 
@@ -150,24 +170,26 @@ def _draw_second_axis(axis: Axes, frame: pd.DataFrame, x: str, name: str, line: 
     for level, (key, rows) in enumerate(groups):
         known = rows.groupby(x, sort=True)[name].first()
         labels = [f"{np.interp(t, known.index, known):.0f}" for t in ticks]
-        top = axis.secondary_xaxis(1.0 + 0.075 * level)
-        top.set_xticks(ticks, labels, fontsize=7)
+        top = axis.secondary_xaxis(1.0 + step * level)
+        top.set_xticks(ticks, labels, fontsize=7.5)
         top.xaxis.set_minor_locator(NullLocator())
         top.tick_params(length=2 if level == 0 else 0, pad=1)
         top.spines["top"].set_visible(level == 0)
+        top.set_xlabel("")
+        if not named:
+            continue
         text = short_name(name)
         if key_column is not None:
-            text = f"{text}, {short_name(key_column)}={key}"
-        top.set_xlabel("")
+            text = f"{text}, {values_text({key_column: key})}"
         axis.annotate(
             text,
-            (0, 1.0 + 0.075 * level),
-            (-4, 3),
+            (0, 1.0 + step * level),
+            (-4, 2),
             xycoords="axes fraction",
             textcoords="offset points",
             ha="right",
             va="bottom",
-            fontsize=6.5,
+            fontsize=7.5,
             color="0.3",
         )
     return len(groups)

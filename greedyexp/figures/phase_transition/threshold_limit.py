@@ -16,7 +16,8 @@ from greedyexp.figures.phase_transition import _predictions as predictions
 from greedyexp.results import successes, thresholds
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_finite, rows_where
-from greedyexp.results.text import chosen_text, group_text, number_text, short_name
+from greedyexp.results.text import group_text, title_text
+from greedyexp.results.words import number_text, short_name
 from greedyexp.stats.contrasts import combined_interval, line_weights
 from greedyexp.stats.proportions import CONFIDENCE
 from greedyexp.stats.sequential import nominal_confidence
@@ -32,8 +33,6 @@ _TRANSFORMS = {
     "1/x": lambda x: 1 / x,
     "1/sqrt(x)": lambda x: 1 / np.sqrt(x),
 }
-# Distance between the outermost lines at one x, as a fraction of the axis.
-_OFFSET = 0.014
 _DIAMOND: plot.Style = {
     "marker": "D",
     "markersize": 6,
@@ -65,11 +64,12 @@ def threshold_limit(
 
     The transform tends to 0 as ``x`` grows.
 
-    Bars are 95% intervals of a logistic fit, slightly shifted so that they do not overlap. The
-    straight lines are least squares fits with equal weights. A diamond at 0 is the intercept with
-    its 95% interval: the limit, if the threshold is linear in the transform. The note says how well
-    the lines fit. Short lines at the left edge are the predicted transitions, if they are stated
-    for the data. Thresholds whose interval has an infinite end are drawn but not fitted.
+    Bars are 95% intervals of a logistic fit, shifted by a few points so that they do not
+    overlap. The straight lines are least squares fits with equal weights. A diamond at 0 is the
+    intercept with its 95% interval: the limit, if the threshold is linear in the transform. The
+    note says how well the lines fit. Short lines at the left edge are the predicted transitions, if
+    they are stated for the data. Thresholds whose interval has an infinite end are drawn but not
+    fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     frame = rows_where(frame, where)
@@ -82,7 +82,7 @@ def threshold_limit(
     table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
     table = table.assign(place=_TRANSFORMS[transform](table[x].astype(float)))
     styles = plot.LineStyles(table, line, context)
-    panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=3.8, height=3.4)
+    panels = plot.Panels.by_columns(frame, context, row, panel)
     lines = [
         _fitted(axis, dict(zip(line, key, strict=True)) | values, points, frame, context)
         for axis, values in panels
@@ -97,23 +97,24 @@ def threshold_limit(
         axis.set_ylim(*heights)
         panels.title(axis, values, context, pad=24)
         _draw_sizes(axis, table, x)
-    # The shift is so small that a point still appears to lie on its line.
-    offsets = styles.offsets(min(0.4 * plot.least_gap(table["place"]), _OFFSET * widest))
     for one in lines:
         key = tuple(one.values[name] for name in line)
-        _draw(one, offsets[key], widest, styles.of(*key), keys)
+        _draw(one, styles.shift(*key), widest, styles.of(*key), keys)
     name = transform.replace("x", short_name(x))
     panels.label(name, thresholds.level_text(of, level))
     drawn = [prediction for one in lines for prediction, _ in one.stated]
     diamond = plot.legend_entry("limit if linear", **_DIAMOND)
-    panels.legend([*styles.handles(metrics), *predictions.handles(drawn), diamond])
-    panels.note(
+    note = [
         *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),
-        chosen_text(where),
         _fits_text(lines, context, name),
+    ]
+    return panels.finish(
+        *styles.legends(metrics),
+        [*predictions.handles(drawn), diamond],
+        title=title_text(where, context),
+        note=note,
     )
-    return panels.figure
 
 
 class Limit(NamedTuple):
@@ -235,19 +236,22 @@ def _heights(
     return plot.linear_limits(inner, ends, (tested[0] - room, tested[1] + room))
 
 
-def _draw(one: _Line, offset: float, widest: float, style: plot.Style, keys: Sequence[str]) -> None:
-    """Draw thresholds, the line through them, its limit and the prediction."""
+def _draw(one: _Line, shift: float, widest: float, style: plot.Style, keys: Sequence[str]) -> None:
+    """Draw thresholds, the line through them, its limit and the prediction.
+
+    Intervals are shifted to the right by points.
+    """
     axis, limit, colour = one.axis, one.limit, style["color"]
-    at = one.points["place"] + offset
+    unjoined: plot.Style = style | {"linestyle": "none"}
     marks = plot.draw_estimates(
-        axis, at, one.points, style | {"linestyle": "none"}, gid="thresholds"
+        axis, one.points["place"], one.points, unjoined, shift, gid="thresholds"
     )
     plot.attach(marks, one.points[keys], thresholds.facts(one.points))
     if not np.isnan(limit.estimate):
         ends = np.array([0.0, widest])
         fitted: plot.Style = {"linestyle": style["linestyle"], "linewidth": 0.9, "gid": "fit"}
         axis.plot(ends, limit.estimate + limit.slope * ends, color=colour, **fitted)
-        plot.draw_interval(axis, offset, limit.low, limit.high, colour)
+        plot.draw_interval(axis, 0.0, limit.low, limit.high, colour, shift)
         axis.plot(0.0, limit.estimate, color=colour, zorder=3, gid="limit", **_DIAMOND)
     left, right = axis.get_xlim()
     for prediction, theta in one.stated:
@@ -255,7 +259,7 @@ def _draw(one: _Line, offset: float, widest: float, style: plot.Style, keys: Seq
             [left, left + 0.16 * (right - left)],
             [theta, theta],
             **predictions.STYLE | {"linewidth": 1.6, "alpha": 1.0},
-            **style | {"linestyle": predictions.dash(prediction)},
+            **style | {"linestyle": predictions.dash(prediction), "label": None},
             markersize=3,
             # The line's marker at its right end distinguishes predictions in greyscale.
             markevery=[1],

@@ -12,15 +12,12 @@ from greedyexp.figures.phase_transition import _predictions as predictions
 from greedyexp.results import successes, thresholds
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_finite, rows_where
-from greedyexp.results.text import axis_label, chosen_text, number_text
+from greedyexp.results.text import title_text
+from greedyexp.results.words import axis_label, level_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-# Distance between the outermost lines at one x, as a fraction of the axis. It is small, since a
-# marker moved along a steep prediction would seem to lie off it.
-_OFFSET = 0.012
 
 
 @figure("transition_threshold", title="Transition threshold", **plot.declared())
@@ -41,12 +38,12 @@ def transition_threshold(
     """Value of ``of`` at which success reaches ``level``, against ``x``, one line per algorithm.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
-    bars are its 95% intervals, slightly shifted so that they do not overlap. A replicate that
-    failed is a trial without success. A threshold outside the tested range is an open arrow at the
-    edge of the panel, and named in the note. Thin curves are the predicted transitions. They are
-    drawn if ``x`` is kappa, ``of`` is theta and the coefficients have values for which the
-    prediction is stated. The prediction for the Lasso, n = 2 s log(p), depends on p and s in theta:
-    there is one curve for each size.
+    bars are its 95% intervals, shifted by a few points so that they do not overlap. A
+    replicate that failed is a trial without success. A threshold outside the tested range is an
+    open arrow at the edge of the panel, and named in the note. Thin curves are the predicted
+    transitions. They are drawn if ``x`` is kappa, ``of`` is theta and the coefficients have values
+    for which the prediction is stated. The prediction for the Lasso, n = 2 s log(p), depends on p
+    and s in theta: there is one curve for each size.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     frame = rows_where(frame, where)
@@ -55,7 +52,7 @@ def transition_threshold(
     require_finite(frame, x)
     table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
     styles = plot.LineStyles(table, line, context)
-    panels = plot.Panels.by_columns(frame, context, row, panel, wrap=False, width=4.2, height=3.2)
+    panels = plot.Panels.by_columns(frame, context, row, panel)
     stated = {}
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
         for axis, values in panels:
@@ -75,19 +72,21 @@ def transition_threshold(
             colour, dash = styles.colours[label], predictions.dash(prediction)
             axis.plot(curve, heights, color=colour, linestyle=dash, **predictions.STYLE)
         shown = plot.inside(table, values)
-        span = shown[x].max() - shown[x].min()
-        offsets = styles.offsets(min(0.45 * plot.least_gap(shown[x]), _OFFSET * span))
         for key, points in shown.groupby(line, sort=True):
-            marks = plot.draw_estimates(axis, points[x] + offsets[key], points, styles.of(*key))
+            style, shift = styles.of(*key), styles.shift(*key)
+            marks = plot.draw_estimates(axis, points[x], points, style, shift)
             plot.attach(marks, points[keys], thresholds.facts(points))
         if len(levels) <= 8:
-            axis.set_xticks(levels, [number_text(float(value)) for value in levels])
+            axis.set_xticks(levels, [level_text(x, float(value)) for value in levels])
     panels.label(axis_label(x), thresholds.level_text(of, level))
-    panels.legend([*styles.handles(metrics), *predictions.handles(drawn)])
-    panels.note(
+    note = [
         *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),
-        chosen_text(where),
         predictions.conversion_note(drawn),
+    ]
+    return panels.finish(
+        *styles.legends(metrics),
+        predictions.handles(drawn),
+        title=title_text(where, context),
+        note=note,
     )
-    return panels.figure

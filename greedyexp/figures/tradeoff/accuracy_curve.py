@@ -15,8 +15,9 @@ from greedyexp.results import theorems
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
 from greedyexp.results.summaries import spread_reached, spread_text
-from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.text import failures_text, origin_text, title_text
 from greedyexp.results.theorems import FitBelow, Growth, Laws, WhereTheorem, theorem_title
+from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,9 +68,7 @@ def accuracy_curve(
     styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     table, bounds = _measured(rows, frame, keys), _bounds(rows, frame, keys, count)
     dashes = _dashes(bounds, "theorem" in (panel, row))
-    panels = plot.Panels.by_columns(
-        rows, context, row, panel, width=3.6, min_width=2.3, height=2.8 if row else 3.0
-    )
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     texts = [
         _growth_texts(plot.inside(rows, values), frame, law, fit_below, styles)
         for _, values in panels
@@ -96,19 +95,24 @@ def accuracy_curve(
             axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
         panels.title(axis, theorems.title_theorem(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
-    handles = [*styles.handles(), *_bound_handles(dashes, marked)]
-    panels.legend([*handles, *vertical.handles(_budget_text(frame))])
     own = [*identity(frame), "reference", "epsilon"]
     unreached = np.isinf(rows.drop_duplicates(own)["taken"]).mean()
-    panels.note(
-        theorems.choice_text(where),
+    note = [
         f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
         theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
-        f"{failures_text(replicates(frame), 'left out')}, accuracy not reached:"
-        f" {unreached:.2%} of all pairs of replicate and accuracy.",
+        failures_text(replicates(frame), "left out"),
+        f"Accuracy not reached: {unreached:.2%} of all pairs of replicate and accuracy."
+        if unreached
+        else "",
         theorems.growth_text(fit_below) if any(texts) else "",
+    ]
+    return panels.finish(
+        *styles.legends(),
+        _bound_handles(dashes, marked),
+        vertical.handles(_budget_text(frame)),
+        title=title_text(theorems.without_theorem(where), context),
+        note=note,
     )
-    return panels.figure
 
 
 def _remedy(panel: str | None, row: str | None) -> str:

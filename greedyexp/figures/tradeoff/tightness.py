@@ -10,8 +10,7 @@ from greedyexp.figures.tradeoff._counts_axis import CountsAxis
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, group_columns, records, replicates, rows_where
 from greedyexp.results.summaries import spread_reached, spread_text, unreached_text
-from greedyexp.results.text import failures_text, origin_text
-from greedyexp.results.theorems import choice_text
+from greedyexp.results.text import failures_text, origin_text, title_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +71,7 @@ def tightness(
     lines = [name for name in _KNOWN if name in known and known[name].notna().any()]
     along = plot.LogAxis("epsilon", rows["epsilon"])
     vertical = CountsAxis(table, known[lines])
-    panels = plot.Panels.by_columns(rows, context, row, panel, width=3.6, height=2.9)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     marked: set[str] = set()
     for axis, values in panels:
         marked |= _draw_known(axis, plot.inside(known, values), lines, vertical)
@@ -89,13 +88,18 @@ def tightness(
     ]
     if "exact" in lines:
         handles.append(Patch(**_SHADE, label="impossible"))
-    panels.legend([*styles.handles(), *handles, *vertical.handles()])
-    panels.note(
-        choice_text(where),
+    note = [
         f"{origin_text(context)}: {spread_text(table)}.",
-        f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table, 'error')}.",
+        failures_text(replicates(frame), "left out"),
+        unreached_text(table, "error"),
+    ]
+    return panels.finish(
+        *styles.legends(),
+        handles,
+        vertical.handles(),
+        title=title_text(where, context),
+        note=note,
     )
-    return panels.figure
 
 
 def _draw_known(

@@ -14,17 +14,18 @@ from greedyexp.figures.tradeoff._curves import bounds, curves, recorded_steps
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
 from greedyexp.results.summaries import spread_facts, spread_text
-from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.text import failures_text, origin_text, title_text
 from greedyexp.results.theorems import (
     WhereTheorem,
-    choice_text,
     names_known,
     random_text,
     refusal,
     refuse_unknown,
     theorem_title,
     title_theorem,
+    without_theorem,
 )
+from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +118,7 @@ def tradeoff(
     table = bounds(rows, frame, keys, x, theorems if excess else [])
     bound_styles = _bound_styles(table, styles)
     vertical = _ExcessAxis(list(lines.values()), table["median"], floor)
-    panels = plot.Panels.by_columns(rows, context, row, panel, width=4.2, height=3.2)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     last = float(max(points["at"].max() for points in lines.values()))
     marked: set[str] = set()
     reference = False
@@ -136,7 +137,7 @@ def tradeoff(
         vertical.apply(axis)
         panels.title(axis, title_theorem(values), context)
     panels.label(along, " and ".join(_TITLES[name] for name in lines))
-    handles: list[Artist] = [*styles.handles()]
+    handles: list[Artist] = []
     if len(lines) == 2:
         first, second = (_TITLES[name] for name in lines)
         handles.append(plot.legend_entry(first, marker="o"))
@@ -147,17 +148,20 @@ def tradeoff(
     ]
     if reference:
         handles.append(plot.legend_entry("features of the reference", **plot.REFERENCE_LINE))
-    panels.legend([*handles, *vertical.handles(excess)])
     too = " Bounds are medians too." if bound_styles else ""
     references = " or ".join(name.replace("_", " ") for name in dict.fromkeys(rows["reference"]))
-    panels.note(
-        choice_text(where),
+    note = [
         f"{origin_text(context)}: {spread_text(lines[measured[0]])}.{too}",
         f"Excess risk over that of the reference {references}." if excess else "",
         random_text(bound_styles, "a bound of the mean over runs"),
         failures_text(replicates(frame), "left out"),
+    ]
+    return panels.finish(
+        *styles.legends(),
+        [*handles, *vertical.handles(excess)],
+        title=title_text(without_theorem(where), context),
+        note=note,
     )
-    return panels.figure
 
 
 def _draw(

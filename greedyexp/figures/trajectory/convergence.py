@@ -13,7 +13,8 @@ from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
 from greedyexp.results.summaries import spread, spread_facts, spread_text
-from greedyexp.results.text import axis_label, failures_text, number_text, origin_text
+from greedyexp.results.text import failures_text, origin_text
+from greedyexp.results.words import axis_label, number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,7 @@ def convergence(
     curves = {kind: curves[kind] for kind in _CURVES if len(curves.get(kind, ()))}
     measured = curve(rows, keys, "gap")
     styles = plot.LineStyles(rows, line, context, dashed=False)
-    panels = plot.Panels.by_columns(rows, context, row, panel, min_width=2.1)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     limits = _limits(measured, curves, floor)
     for axis, values in panels:
         for key in styles.keys(plot.inside(rows, values)):
@@ -101,16 +102,15 @@ def convergence(
         plot.legend_entry(_CURVES[kind][1], linewidth=1.0, linestyle=_CURVES[kind][0])
         for kind in curves
     ]
-    panels.legend([*styles.handles(), *handles])
     least = f"at most {number_text(floor)}"
     ended = f"Lines end before the gap first is {least}; bands are cut off there."
-    panels.note(
+    note = [
         f"{origin_text(context)}: {spread_text(measured)}",
         failures_text(replicates(frame), "left out"),
         "Bounds and predictions are medians too." if curves else "",
         ended if measured["low"].le(floor).any() else "",
-    )
-    return panels.figure
+    ]
+    return panels.finish(*styles.legends(), handles, title=context.title, note=note)
 
 
 def trajectories(

@@ -12,7 +12,8 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
-from greedyexp.results.text import axis_label, count_text, failures_text, origin_text
+from greedyexp.results.text import count_text, failures_text, origin_text
+from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,13 +70,12 @@ def coordinates(
     ]
     if shown["coordinate"].nunique() > len(colours):
         handles.append(plot.legend_entry("other coordinates", **_GREY))
-    panels.legend(handles)
-    panels.note(
+    note = [
         f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
         _counts_text(rows, keys),
         failures_text(replicates(frame), "left out"),
-    )
-    return panels.figure
+    ]
+    return panels.finish(handles, title=context.title, note=note)
 
 
 def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd.DataFrame:

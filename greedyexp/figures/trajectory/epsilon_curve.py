@@ -13,8 +13,15 @@ from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates, require_finite
-from greedyexp.results.summaries import spread_facts, spread_reached, spread_text, unreached_text
-from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.summaries import (
+    band_name,
+    spread_facts,
+    spread_reached,
+    spread_text,
+    unreached_text,
+)
+from greedyexp.results.text import failures_text, origin_text
+from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,14 +90,15 @@ def epsilon_curve(
     if table["replicates"].max() > 1:
         handles = [
             plot.legend_entry("median", **_LINE),
-            Patch(color=plot.GREY, alpha=0.2, linewidth=0, label="band of replicates"),
+            Patch(color=plot.GREY, alpha=0.2, linewidth=0, label=band_name(table)),
         ]
-    panels.legend([*handles, *vertical.handles(), *plot.mark_handles(mark, x)])
-    panels.note(
-        f"{origin_text(context)}: {spread_text(table)}",
-        f"{failures_text(replicates(frame), 'left out')}, {unreached_text(table)}",
-    )
-    return panels.figure
+    note = [
+        f"{origin_text(context)}: {spread_text(table)}.",
+        failures_text(replicates(frame), "left out"),
+        unreached_text(table),
+    ]
+    handles += [*vertical.handles(), *plot.mark_handles(mark, x)]
+    return panels.finish(handles, title=context.title, note=note)
 
 
 def _draw_line(

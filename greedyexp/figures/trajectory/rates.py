@@ -10,7 +10,8 @@ from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, records, replicates
 from greedyexp.results.summaries import spread, spread_facts, spread_text
-from greedyexp.results.text import axis_label, failures_text, origin_text
+from greedyexp.results.text import failures_text, origin_text
+from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def rates(
     table = spread(rows.dropna(subset=["removed"]), keys, "removed")
     along = plot.horizontal_axis(scale, x, rows[x])
     styles = plot.LineStyles(rows, line, context, dashed=False)
-    panels = plot.Panels.by_columns(rows, context, row, panel, width=4.2, height=3.2)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     for axis, values in panels:
         axis.set_yscale("log")
         for key in styles.keys(plot.inside(rows, values)):
@@ -66,19 +67,19 @@ def rates(
         plot.draw_mark(axis, plot.inside(rows, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "fraction of the gap removed per iteration, 1 − rate")
-    handles = styles.handles()
+    handles = []
     if rows["predicted"].notna().any():
         label = "asymptotic prediction, not a bound"
         handles.append(plot.legend_entry(label, **_DOTS))
-    panels.legend([*handles, *plot.mark_handles(mark, x)])
     unknown, stalled = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
-    panels.note(
+    note = [
         f"{origin_text(context)}: {spread_text(table)}",
         failures_text(replicates(frame), "left out"),
         f"Replicates whose rate could not be measured, left out: {unknown}." if unknown else "",
         f"Replicates whose gap did not shrink, left out: {stalled}." if stalled else "",
-    )
-    return panels.figure
+    ]
+    handles += plot.mark_handles(mark, x)
+    return panels.finish(*styles.legends(), handles, title=context.title, note=note)
 
 
 def _rows(frame: pd.DataFrame, keys: list[str], x: str) -> pd.DataFrame:

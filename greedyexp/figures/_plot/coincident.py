@@ -1,0 +1,103 @@
+"""Curves that lie on top of each other: found from the data, made visible, named in the note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+# Curves are equal if they differ by at most this much, in points.
+_NEAR = 0.75
+# How much wider a line and its markers are than those of the next line above it, in points.
+_WIDER, _LARGER = 2.6, 3.0
+# Larger groups would be ribbons; they are only named.
+_MOST_SHOWN = 3
+# Panels that a note names.
+_MOST_NAMED = 3
+
+
+def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
+    """Show each labelled line below another one around it, and return the labels of equal lines.
+
+    The lower line gets a wide and light line with large hollow markers. Limits and scales of the
+    panel must be final.
+    """
+    groups: list[list[Line2D]] = []
+    for line in axis.lines:
+        if not _is_curve(line):
+            continue
+        for group in groups:
+            if _equal(axis, group[0], line):
+                group.append(line)
+                break
+        else:
+            groups.append([line])
+    for group in groups:
+        if len(group) <= _MOST_SHOWN:
+            for above, line in enumerate(reversed(group)):
+                _widen(line, above)
+    return [tuple(str(line.get_label()) for line in group) for group in groups if len(group) > 1]
+
+
+def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> str:
+    """Name the curves that coincide; empty if there are none.
+
+    Parameters
+    ----------
+    panels : sequence of (str, sequence of tuple of str)
+        Title of each panel, and the labels of its equal lines.
+    """
+    places: dict[tuple[str, ...], list[str]] = {}
+    for name, groups in panels:
+        for group in groups:
+            places.setdefault(tuple(dict.fromkeys(group)), []).append(name)
+    texts = []
+    for group, names in places.items():
+        where = ""
+        if len(names) < len(panels):
+            few = "; ".join(names) if len(names) <= _MOST_NAMED else ""
+            where = f" ({few or f'{len(names)} of {len(panels)} panels'})"
+        texts.append(f"{' = '.join(group)}{where}")
+    return f"Curves that coincide: {', '.join(texts)}." if texts else ""
+
+
+def _is_curve(line: Line2D) -> bool:
+    """Return True for a line with a label and at least two points that are joined."""
+    joined = line.get_linestyle() not in ("None", "none", "", " ")
+    return joined and not str(line.get_label()).startswith("_") and len(_points(line)) > 1
+
+
+def _points(line: Line2D) -> np.ndarray:
+    found = np.column_stack([np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata())])
+    finite: np.ndarray = found[np.isfinite(found.astype(float)).all(axis=1)].astype(float)
+    return finite
+
+
+def _equal(axis: Axes, one: Line2D, other: Line2D) -> bool:
+    """Return True if two lines have the same places and the same heights up to rounding."""
+    a, b = _points(one), _points(other)
+    if a.shape != b.shape or not np.array_equal(a[:, 0], b[:, 0]):
+        return False
+    apart = axis.transData.transform(a) - axis.transData.transform(b)
+    return bool(np.abs(apart).max() <= _NEAR * axis.figure.dpi / 72)
+
+
+def _widen(line: Line2D, above: int) -> None:
+    """Make a line visible below a number of others."""
+    from matplotlib.colors import to_rgb
+
+    if above == 0:
+        return
+    colour = line.get_color()
+    line.set_markeredgecolor(colour)
+    line.set_markerfacecolor("white")
+    line.set_markersize(line.get_markersize() + _LARGER * above)
+    red, green, blue = (0.5 + 0.5 * part for part in to_rgb(colour))
+    line.set_color((red, green, blue))
+    line.set_linewidth(line.get_linewidth() + _WIDER * above)
+    line.set_linestyle("-")
