@@ -88,7 +88,7 @@ class ClaimEntry(Section):
     figure: str = Field(
         default="", description="Figure; p-values of its claims are corrected for their number."
     )
-    note: str = Field(default="", description="Why the words are read in this way.")
+    note: str = Field(default="", description="How the words become the test, and why.")
 
 
 class Reading(Section):

@@ -45,7 +45,7 @@ def digits_mfeat(
     that is constant on the training rows is zero everywhere.
 
     The paper takes "n/10 samples from each digit" and prints n = 10, 20, 40. With one sample of
-    each digit no method can select the printed supports; they agree with n samples *per digit*.
+    each digit no method can select the published supports; they agree with n samples *per digit*.
 
     Columns
     -------

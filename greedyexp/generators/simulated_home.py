@@ -131,7 +131,7 @@ def simulated_home(
 
     The 14 activities and their shares of time are those of Table 1; everything else is invented.
     One column of the table is for training samples and one for test samples (4.5 thousand test
-    samples of showering; the printed 45.0 does not agree with the total).
+    samples of showering; the published 45.0 does not agree with the total).
 
     The resident is a semi-Markov process. The length of a bout is 1 plus a Poisson number of
     samples, whose mean has a gamma distribution of shape 4. Mean lengths are between 2 minutes

@@ -152,7 +152,7 @@ Metrics = Annotated[
 # Algorithm label or name -> metric -> value of the row column -> printed number in the unit shown.
 Published = Annotated[
     dict[str, dict[str, dict[str, float]]],
-    Field(description="printed numbers by algorithm, metric and value of row"),
+    Field(description="published numbers by algorithm, metric and value of row"),
 ]
 Sizes = Annotated[list[int], Field(description="sizes to show; all sizes of the protocol if empty")]
 

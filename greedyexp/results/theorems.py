@@ -118,7 +118,7 @@ def _theorems_of(where: Mapping[str, Any]) -> list[str]:
 WhereTheorem = Annotated[Where, names_known("where", _theorems_of)]
 Law = Annotated[
     Literal["power", "log"],
-    Field(description="growth printed: the power of 1/epsilon, or steps for each factor of ten"),
+    Field(description="growth stated: the power of 1/epsilon, or steps for each factor of ten"),
 ]
 Laws = Annotated[
     dict[str, Law],

@@ -1,4 +1,4 @@
-"""Means of metrics, and seconds of fits, next to the numbers that a paper printed."""
+"""Means of metrics, and seconds of fits, next to the numbers that a paper published."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SECONDS = FIT_SECONDS.name
 _PAIR = "pair of replicates"
 Seconds = Annotated[
     dict[str, dict[str, Annotated[float, Field(gt=0)]]],
-    Field(description="printed seconds by algorithm and value of row"),
+    Field(description="published seconds by algorithm and value of row"),
 ]
 
 

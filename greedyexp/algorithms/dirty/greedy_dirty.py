@@ -149,8 +149,8 @@ def greedy_dirty(
 
     Notes
     -----
-    *The backward test* is cost <= nu * reward; the printed nu * epsilon * reward is a misprint, as
-    the text and the proof of convergence show.
+    *The backward test* is cost <= nu * reward; nu * epsilon * reward is a misprint, as the
+    text and the proof of convergence show.
 
     *An entry of a selected row* costs nothing to remove. When a row with an entry in Omega_s is
     added, the backward steps right after it remove that entry and pop the reward of the row; the
@@ -172,7 +172,7 @@ def greedy_dirty(
     entry, so a removal raises the loss by at most w nu times the reward it pops. If w nu < 1, the
     loss plus w nu times the sum of the stack falls with every forward step and never rises, so no
     state recurs. The same holds for any w with ``per_class``. With one stack and w nu >= 1 the
-    algorithm as printed may run for ever. A run that returns to an earlier state ends there; the
+    algorithm as published may run for ever. A run that returns to an earlier state ends there; the
     thresholds without an answer get that state, with ``converged`` false.
 
     References

@@ -55,7 +55,7 @@ def foba_obj(
     prune : bool
         Skip features whose gain, by a bound, cannot be the largest. This solves fewer
         one-dimensional problems and makes the same choices. With false, all of them are solved in
-        each step, as printed. Only the ``logistic`` loss has such bounds.
+        each step, as published. Only the ``logistic`` loss has such bounds.
     backward_ratio : float in (0, 1]
         The paper uses 1/2.
     stop : {"optimum", "theorem"}
@@ -139,7 +139,7 @@ def forward_obj(
     prune : bool
         Skip features whose gain, by a bound, cannot be the largest. This solves fewer
         one-dimensional problems and makes the same choices. With false, all of them are solved in
-        each step, as printed. Only the ``logistic`` loss has such bounds.
+        each step, as published. Only the ``logistic`` loss has such bounds.
     grid : dict with one array, optional
         ``max_features``, ``max_groups`` or ``delta``: return one estimate for each value, which
         replaces that limit; the other limits stay.

@@ -179,7 +179,7 @@ def rmp(problem: Problem, *, lam: param.Lam) -> Iteration:
     -----
     The minimiser b is not unique if several derivatives are equally large, or if the removal of
     several coefficients is worth the same; then the lowest feature moves. Values of
-    |grad_i F(a)| - lam equal to a relative precision of 1e-10 are ties. Algorithm 1 as printed
+    |grad_i F(a)| - lam equal to a relative precision of 1e-10 are ties. Algorithm 1 as published
     lacks the minus sign of the new atom in one branch.
 
     References
