@@ -14,6 +14,7 @@ from greedyexp.config.sections import find_part, read_entries, read_spec
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
+from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import PartSpec
 from greedyexp.results.columns import (
     ENDINGS,
@@ -52,10 +53,21 @@ def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
     found = []
     for entry in read_entries(node, f"{kind.kind}s"):
         part = find_part(kind, entry.name, entry.node)
+        for key in kind.reserved_keys:
+            _check_text(entry.node.at(key), entry.settings.get(key, ""))
         spec = read_spec(part, entry)
         if part is not None and spec is not None:
             found.append(DisplayEntry(part, spec.params, entry.node))
     return found
+
+
+def _check_text(node: Node, text: Any) -> None:
+    """Report a title or a caption that is not one paragraph of text."""
+    if not isinstance(text, str) or not text.isprintable():
+        node.add(
+            f"{node.keys[-1]} must be text without line breaks, but is {show(text)}.",
+            "Write long text below '>-'.",
+        )
 
 
 def check_displays(

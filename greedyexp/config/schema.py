@@ -9,7 +9,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
 from greedyexp.config.patches import CHANGEABLE
-from greedyexp.core.parts import Algorithm, Part
+from greedyexp.core.parts import Algorithm, Figure, Part
 from greedyexp.core.registry import parts
 from greedyexp.experiment.model import PROFILES, ClaimEntry, Reading, Settings
 from greedyexp.protocols.fitting import TUNINGS
@@ -39,6 +39,10 @@ _RANGE: Schema = {
     "additionalProperties": False,
 }
 _LABEL = {"type": "string", "description": "Value of the block in the column 'data'."}
+_TEXTS = {
+    "title": "Title above the panels; by default the rows that `where` chooses.",
+    "caption": "What to see, in one or two sentences; stored with the files and not drawn.",
+}
 _GENERATOR = "Generator of the data, which determines the other keys."
 _TEMPLATE = "#/$defs/{model}"
 
@@ -210,6 +214,8 @@ def _settings_of(part: Part, defs: Schema) -> Schema:
                 "default": 5,
                 "description": "Folds of the cross-validation, if the tuning is 'cv'.",
             }
+    if isinstance(part, Figure):
+        properties |= {key: {"type": "string", "description": text} for key, text in _TEXTS.items()}
     if "sweep" in part.reserved_keys:
         properties["sweep"] = _sweep(part, parameters, defs)
     return {"description": part.summary, **_object(properties, closed=True)}

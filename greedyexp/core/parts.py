@@ -591,11 +591,13 @@ class Figure(Display):
 
     ``frame`` is the tidy table (``fit_seconds`` included) and ``context`` a
     ``greedyexp.results.context.Context``. The figure is saved as PNG and PDF in the style of
-    greedyexp. ``Display`` describes the arguments.
+    greedyexp. ``Display`` describes the arguments. In experiment files, every figure also takes a
+    ``title``, which is drawn, and a ``caption``, which is stored with the files.
     """
 
     kind = "figure"
     package = "greedyexp.figures"
+    reserved_keys = ("title", "caption")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.core.parts import Figure
 from greedyexp.core.registry import find, lookup
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
@@ -232,7 +233,18 @@ class Design:
     def drawn(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         """Return name and parameters of each ``figure`` or ``table``."""
         items = self._stored.figures if kind == "figure" else self._stored.tables
-        return [(name, params or {}) for name, params in map(_entry, items)]
+        return [
+            (name, {key: value for key, value in (params or {}).items() if not _is_text(kind, key)})
+            for name, params in map(_entry, items)
+        ]
+
+    def texts(self, kind: str) -> list[dict[str, str]]:
+        """Return ``title`` and ``caption`` of each ``figure`` or ``table``, as far as given."""
+        items = self._stored.figures if kind == "figure" else self._stored.tables
+        return [
+            {key: str(value) for key, value in (params or {}).items() if _is_text(kind, key)}
+            for _, params in map(_entry, items)
+        ]
 
     @cached_property
     def data_axes(self) -> Axes:
@@ -332,6 +344,11 @@ def _damaged(path: Path, wrong: str) -> StorageError:
 def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
     """Return name and settings of an entry, which may be a bare name."""
     return (item, None) if isinstance(item, str) else next(iter(item.items()))
+
+
+def _is_text(kind: str, key: str) -> bool:
+    """Return True for a key of a figure that is no parameter; tables have parameters only."""
+    return kind == "figure" and key in Figure.reserved_keys
 
 
 def by_stem(listed: Iterable[tuple[str, Listed]]) -> dict[str, tuple[str, Listed]]:

@@ -6,9 +6,9 @@ import contextlib
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,7 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.kept import KeptFiles
+from greedyexp.report.look import Look
 from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.results.columns import (
     refuse_separation_by_results,
@@ -35,7 +36,8 @@ from greedyexp.results.columns import (
     settings_of,
     with_panels,
 )
-from greedyexp.results.records import require_columns, with_sizes
+from greedyexp.results.records import require_columns, rows_where, with_sizes
+from greedyexp.results.text import title_text
 from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(folder: Path, out: Path | None = None, *, keep: bool = False) -> list[Path]:
+def draw(
+    folder: Path, out: Path | None = None, *, keep: bool = False, look: Look | None = None
+) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
     If a figure or a table fails, the others are still written.
@@ -56,6 +60,9 @@ def draw(folder: Path, out: Path | None = None, *, keep: bool = False) -> list[P
         Write below this folder instead, for example because the run folder is read-only.
     keep : bool
         Keep figures and tables of the run folder that are up to date.
+    look : Look, optional
+        Which figures to draw, and how; a changed look needs ``out``. With names of figures or a
+        changed look, no tables are written.
 
     Returns
     -------
@@ -76,7 +83,7 @@ def draw(folder: Path, out: Path | None = None, *, keep: bool = False) -> list[P
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep))
+        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep, look or Look()))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -97,6 +104,8 @@ class _Listed:
         Its parameters as written.
     stem : str
         Name of its files, relative to the run folder and without a suffix.
+    texts : dict
+        Its ``title`` and ``caption``, as far as given.
     """
 
     kind: Literal["figure", "table"]
@@ -104,15 +113,20 @@ class _Listed:
     name: str
     given: dict[str, Any]
     stem: str
+    texts: dict[str, str]
+
+    @property
+    def name_of_file(self) -> str:
+        return self.stem.partition("/")[2]
 
     @property
     def settings(self) -> list[Any]:
-        return [self.name, self.given]
+        return [self.name, self.given, self.texts]
 
 
-def _drawn(folder: Path, out: Path | None, keep: bool) -> list[Path]:
+def _drawn(folder: Path, out: Path | None, keep: bool, look: Look) -> list[Path]:
     opened = open_folder(folder)
-    listed = _listed(opened.design)
+    listed = _chosen(_listed(opened.design), look)
     kept = None if out else KeptFiles(opened.state, opened.design)
     known = {
         one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in listed
@@ -122,7 +136,7 @@ def _drawn(folder: Path, out: Path | None, keep: bool) -> list[Path]:
     source = source_of(opened)
     if source.frame.empty:
         return []
-    drawing = _Drawing(source, out)
+    drawing = _Drawing(source, out, look)
     written: list[Path] = []
     errors: list[Exception] = []
     for one in listed:
@@ -154,10 +168,11 @@ class _Drawing:
     source : Source
     out : Path, optional
         Folder for the files instead of the run folder.
+    look : Look
     """
 
-    def __init__(self, source: Source, out: Path | None):
-        self._source, self._out = source, out
+    def __init__(self, source: Source, out: Path | None, look: Look):
+        self._source, self._out, self._look = source, out, look
         self._measured = _measured(source.design)
         self._keys = [one.name for one in self._measured if one.apart]
         self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
@@ -173,8 +188,32 @@ class _Drawing:
             refuse_separation_by_results(part, params, source.frame, self._keys)
             require_columns(self._sized, separating_columns(part, params))
             params = with_panels(part, params, [self._settings], self._measured)
-            save = _save_figure if one.kind == "figure" else _save_table
-            return save(part, params, source, target, writing)
+            if one.kind == "table":
+                return _save_table(part, params, source, target, writing)
+            rows = self._look.rows(part, params)
+            source = replace(
+                source,
+                frame=rows_where(source.frame, rows),
+                context=replace(source.context, title=self._title(one, params)),
+            )
+            options = self._look.options(one.name_of_file)
+            note = note_of(source, one.texts.get("caption", ""), options)
+            return _save_figure(part, params, source, target, writing, self._look, note)
+
+    def _title(self, one: _Listed, params: Mapping[str, Any]) -> str:
+        """Return the title of a figure; empty if the figure finds it itself."""
+        if "title" in one.texts or not self._look.where:
+            return one.texts.get("title", "")
+        return title_text({**(params.get("where") or {}), **self._look.where}, self._source.context)
+
+
+def _chosen(listed: list[_Listed], look: Look) -> list[_Listed]:
+    """Return the figures that are drawn, and the tables unless figures were asked for."""
+    figures = look.chosen([one.name_of_file for one in listed if one.kind == "figure"])
+    tables = not (look.figures or look.changed)
+    return [
+        one for one in listed if (tables if one.kind == "table" else one.name_of_file in figures)
+    ]
 
 
 def _measured(design: Design) -> list[Measured]:
@@ -189,7 +228,7 @@ def _listed(design: Design) -> list[_Listed]:
     """Return the figures, then the tables."""
     kinds: tuple[Literal["figure", "table"], ...] = ("figure", "table")
     return [
-        _Listed(kind, index, name, given, f"{kind}s/{stem}")
+        _Listed(kind, index, name, given, f"{kind}s/{stem}", design.texts(kind)[index])
         for kind in kinds
         for index, (stem, (name, given)) in enumerate(by_stem(design.drawn(kind)).items())
     ]
@@ -201,21 +240,30 @@ def _save_figure(
     source: Source,
     stem: Path,
     writing: AbstractContextManager,
+    look: Look,
+    note: Mapping[str, Any],
 ) -> list[Path]:
-    """Draw one figure in the package's style; settings that it changes are restored."""
+    """Draw one figure in a style of the package; settings that it changes are restored."""
     import matplotlib
     from matplotlib.figure import Figure
 
     from greedyexp.figures._plot.style import use_style
+    from greedyexp.figures._plot.typeset import typeset
 
     # A plugin may draw by pyplot, which keeps figures open.
     before = _open_figures()
     with matplotlib.rc_context():
-        use_style()
+        use_style(look.style, look.width)
         try:
             picture = _result(part, params, source, Figure, "a matplotlib Figure")
+            below = " ".join(picture.get_supxlabel().split())
+            if look.style:
+                typeset(picture)
+            if look.style == "paper":
+                # A journal prints the note in the caption.
+                picture.supxlabel("")
             with writing:
-                return _write(picture, stem, note_of(source))
+                return _write(picture, stem, {**note, "note": below}, look.formats)
         finally:
             for number in _open_figures() - before:
                 sys.modules["matplotlib.pyplot"].close(number)
@@ -283,8 +331,10 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
         ) from error
 
 
-def _write(picture: Any, stem: Path, note: Mapping[str, Any]) -> list[Path]:
-    notes = metadata(note)
+def _write(
+    picture: Any, stem: Path, note: Mapping[str, Any], formats: Sequence[str] = ("png", "pdf")
+) -> list[Path]:
+    notes = {suffix: about for suffix, about in metadata(note).items() if suffix in formats}
     _arrange(picture)
     make_folder(stem.parent)
     files = [stem.with_suffix(f".{suffix}") for suffix in notes]

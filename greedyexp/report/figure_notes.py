@@ -24,8 +24,16 @@ _SUBJECT = re.compile(rb"/Subject \(((?:[^()\\]|\\.)*)\)")
 _ESCAPED = re.compile(rb"\\(.)")
 
 
-def note_of(source: Source) -> dict[str, Any]:
+def note_of(source: Source, caption: str = "", options: str = "") -> dict[str, Any]:
     """Return name, profile and seed of a run, its commit, digests and a command.
+
+    Parameters
+    ----------
+    source : Source
+    caption : str
+        What to see in the figure; left out if empty.
+    options : str
+        Options of the command.
 
     There are no dates or folders in it, so the same rows give the same bytes.
 
@@ -46,7 +54,8 @@ def note_of(source: Source) -> dict[str, Any]:
         "commit": commit,
         "config": hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16],
         "rows": source.state.digests["table"],
-        "command": f"greedyexp plot {design.name}/{design.profile}",
+        "command": f"greedyexp plot {design.name}/{design.profile}{options}",
+        **({"caption": caption} if caption else {}),
     }
 
 
@@ -57,6 +66,7 @@ def metadata(note: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
         "png": {"Description": text, "Software": "greedyexp"},
         # Without the creation date, the same table gives the same file.
         "pdf": {"Subject": text, "CreationDate": None},
+        "svg": {"Description": text, "Date": None},
     }
 
 

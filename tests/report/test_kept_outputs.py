@@ -52,9 +52,9 @@ class Runs:
         monkeypatch.setitem(report.verify.__globals__, "_judged", judged)
 
     def _noting(self, save):
-        def saved(part, params, source, stem, writing):
+        def saved(part, params, source, stem, *rest):
             self.made.append(f"{stem.parent.name}/{stem.name}")
-            return save(part, params, source, stem, writing)
+            return save(part, params, source, stem, *rest)
 
         return saved
 

@@ -56,15 +56,52 @@ SETTINGS: Any = {
     "lines.markersize": 4,
     # Keep text as text in the PDF, so that it can be searched.
     "pdf.fonttype": 42,
+    # The same figure gives the same SVG.
+    "svg.hashsalt": "greedyexp",
 }
 
 
-def use_style() -> None:
-    """Reset matplotlib's defaults and apply the settings."""
+# What differs for print, with the fonts of TeX's text, and for projection.
+STYLES: dict[str, Any] = {
+    "": {},
+    "paper": {
+        "font.family": "STIXGeneral",
+        "mathtext.fontset": "stix",
+        "figure.figsize": (7.0, 6.0),
+        "savefig.dpi": 600,
+    },
+    "slides": {
+        **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), 16),
+        **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 14),
+        "lines.linewidth": 2.4,
+        "lines.markersize": 7,
+        "figure.figsize": (13.0, 6.0),
+    },
+}
+
+
+def use_style(name: str = "", width: float | None = None) -> None:
+    """Reset matplotlib's defaults and apply the settings of a style.
+
+    Parameters
+    ----------
+    name : {"", "paper", "slides"}
+    width : float, optional
+        Largest width of a figure in inches. Text keeps its size.
+    """
     import matplotlib
 
     matplotlib.rcdefaults()
-    matplotlib.rcParams.update(SETTINGS)
+    matplotlib.rcParams.update(SETTINGS | STYLES[name])
+    if width is not None:
+        matplotlib.rcParams["figure.figsize"] = (width, 6.0)
+
+
+def small_text() -> float:
+    """Return the size of secondary text in points."""
+    from matplotlib import rcParams
+
+    return float(rcParams["font.size"]) - 1.5
 
 
 def cycle(names: Sequence[Key], items: Sequence[Item]) -> dict[Key, Item]:

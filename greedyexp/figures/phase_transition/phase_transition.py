@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Height of a line of numbers along the top, in points.
-_LINE_OF_TEXT = 11
 # The control parameter of one task, whose support has s entries.
 _ONE_TASK = r"control parameter $\theta = n\,/\,(s\,\log(p-s))$"
 
@@ -72,6 +70,8 @@ def phase_transition(
     styles = plot.LineStyles(table, line, context, dashed=len(line) > 1 or not ceiling)
     panels = plot.Panels.by_columns(frame, context, row, panel)
     drawn = []
+    # Of numbers along the top, in points.
+    line_height = 1.45 * plot.small_text()
     for axis, values in panels:
         rows = plot.inside(frame, values)
         _draw_lines(axis, plot.inside(table, values), x, styles, context)
@@ -90,9 +90,9 @@ def phase_transition(
         if second_axis is not None and second_axis in frame.columns:
             named = axis in panels.axes[:, 0]
             levels = _draw_second_axis(
-                axis, rows, x, second_axis, line, step=_LINE_OF_TEXT / panels.height, named=named
+                axis, rows, x, second_axis, line, step=line_height / panels.height, named=named
             )
-        panels.title(axis, values, context, pad=8 + _LINE_OF_TEXT * levels if levels else 4)
+        panels.title(axis, values, context, pad=8 + line_height * levels if levels else 4)
     alone = x == "theta" and "n_tasks" in frame.columns and (frame["n_tasks"] == 1).all()
     panels.label(_ONE_TASK if alone else axis_label(x), "probability of success")
     ceilings = [predictions.ceiling_handle()] if ceiling else []
@@ -171,7 +171,7 @@ def _draw_second_axis(
         known = rows.groupby(x, sort=True)[name].first()
         labels = [f"{np.interp(t, known.index, known):.0f}" for t in ticks]
         top = axis.secondary_xaxis(1.0 + step * level)
-        top.set_xticks(ticks, labels, fontsize=7.5)
+        top.set_xticks(ticks, labels, fontsize=plot.small_text())
         top.xaxis.set_minor_locator(NullLocator())
         top.tick_params(length=2 if level == 0 else 0, pad=1)
         top.spines["top"].set_visible(level == 0)
@@ -189,7 +189,7 @@ def _draw_second_axis(
             textcoords="offset points",
             ha="right",
             va="bottom",
-            fontsize=7.5,
+            fontsize=plot.small_text(),
             color="0.3",
         )
     return len(groups)

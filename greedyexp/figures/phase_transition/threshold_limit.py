@@ -272,7 +272,7 @@ def _draw_sizes(axis: Axes, table: pd.DataFrame, x: str) -> None:
     known = table.groupby(x, sort=True)["place"].first()
     top = axis.secondary_xaxis("top")
     top.set_xticks([0.0, *known], [f"{short_name(x)} = ∞", *map(number_text, known.index)])
-    top.tick_params(labelsize=7, length=2, pad=1, rotation=40)
+    top.tick_params(labelsize=plot.small_text(), length=2, pad=1, rotation=40)
     for label in top.get_xticklabels():
         label.set_horizontalalignment("left")
         label.set_rotation_mode("anchor")

@@ -126,7 +126,12 @@ class CountsAxis:
             self._write(axis, f"{text}: beyond the axis", self._edge - _GAP, "0.45", "beyond")
 
     def _write(self, axis: Axes, text: str, height: float, colour: Any, gid: str) -> None:
-        style: plot.Style = {"va": "top", "fontsize": 7, "color": colour, "gid": gid}
+        style: plot.Style = {
+            "va": "top",
+            "fontsize": plot.small_text(),
+            "color": colour,
+            "gid": gid,
+        }
         axis.text(0.02, height, text, transform=axis.transAxes, **style)
 
     def handles(self, limit: str = "") -> list[Line2D]:

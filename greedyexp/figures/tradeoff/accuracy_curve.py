@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Count = Annotated[theorems.Count, Field(description="quantity counted")]
 
-_EMPTY: plot.Style = {"ha": "center", "fontsize": 8, "color": "0.5"}
+_EMPTY: plot.Style = {"ha": "center", "color": "0.5"}
 
 
 def _columns(*, count: str, **params: Any) -> list[str]:
