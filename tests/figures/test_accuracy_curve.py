@@ -267,7 +267,7 @@ def test_steps_bound_features_only_where_there_are_no_more_of_them():
     assert not lines(names["Replacement"], "promise")
     assert len(lines(names["Forward greedy"], "promise")) == 2
     assert lines(names["Replacement"], "measured")[0].get_ydata().tolist() == [30] * 5
-    assert figure.axes[0].get_ylabel().split() == "features to reach the accuracy".split()
+    assert figure.axes[0].get_ylabel().split() == ["features", "to", "reach", "the", "accuracy"]
 
 
 def test_theorems_about_half_of_the_runs_are_said_to_be():
