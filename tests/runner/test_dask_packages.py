@@ -92,3 +92,16 @@ def test_a_worker_without_the_package_is_refused(run, tmp_path):
     done = run(tmp_path / "there")
     assert done.returncode == 2
     assert "code of offered 1.0 here, not installed on tcp://" in done.stderr
+
+
+def test_a_worker_that_cannot_import_the_engine_is_refused(run, tmp_path):
+    """As one without greedyexp, or with a version that has no engine for Dask."""
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['greedyexp.runner.dask'] = None\n"
+    )
+    done = run(there)
+    assert done.returncode == 2
+    assert "cannot compute: ModuleNotFoundError: " in done.stderr
+    assert "Install greedyexp" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import queue
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from distributed import Client, Future
 _PERIOD = 0.5
 
 # Seconds that one attempt to connect may take; between attempts Ctrl-C is noticed.
-_ATTEMPT = 10.0
+_ATTEMPT = 5.0
 
 # Seconds that the end of a run waits for a scheduler or a worker that does not answer.
 _CLOSE_LIMIT = 5.0
@@ -50,6 +51,20 @@ class ConnectionLost(NamedTuple):
 
 
 Event = KnownWorkers | Done | ConnectionLost
+
+
+class _Call:
+    """A call that happens when its pickle is loaded.
+
+    A worker that cannot import the function of a task loses its connection to the scheduler. This
+    import fails in the task, and so it is reported.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]):
+        self._call = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._call
 
 
 class Connection:
@@ -98,8 +113,8 @@ class Connection:
             Address. The task waits if this worker is gone.
         """
         future = self._client.submit(
-            function,
-            *arguments,
+            pickle.loads,
+            pickle.dumps(_Call(function, arguments)),
             key=f"{self._name}-{ticket}",
             workers=[worker],
             allow_other_workers=False,

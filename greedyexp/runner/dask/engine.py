@@ -321,7 +321,7 @@ class _Dispatch:
             return
         worker.state = State.REFUSED
         if self._working:
-            _warn(f"Warning: no replicates go to {address}. {why}")
+            _warn(f"Warning: no replicates go to {address}: {why}")
 
     def _computed(self, worker: Worker, assignment: Assignment, event: Done) -> list[Result]:
         """Return the results of an assignment, or arrange that it is computed again."""
