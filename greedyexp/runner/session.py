@@ -176,7 +176,7 @@ def _engine(options: RunOptions) -> Engine:
     if jobs is not None and not (isinstance(jobs, Integral) and jobs >= 1):
         raise ConfigError(f"jobs must be a whole number of at least 1, but is {jobs!r}.")
     for option in ("scheduler", "cluster", "allow_mixed"):
-        if getattr(options, option) and name != "dask":
+        if getattr(options, option) not in (None, False) and name != "dask":
             raise ConfigError(
                 f"the engine '{name}' has no use for `{option}`.", remedy="Use the engine 'dask'."
             )
@@ -196,16 +196,16 @@ def _dask_engine(options: RunOptions) -> Engine:
 
     clusters.require_distributed()
     cluster: clusters.Local | clusters.Scheduler | clusters.Started
-    if options.scheduler and options.cluster:
+    if options.scheduler is not None and options.cluster is not None:
         raise ConfigError("give `scheduler` or `cluster`, not both.")
-    if (options.scheduler or options.cluster) and options.jobs:
+    if options.jobs and (options.scheduler, options.cluster) != (None, None):
         raise ConfigError(
             "`jobs` is the number of workers on this machine; a Dask cluster has its own.",
             place="jobs",
         )
-    if options.scheduler:
+    if options.scheduler is not None:
         cluster = clusters.Scheduler(options.scheduler)
-    elif options.cluster:
+    elif options.cluster is not None:
         cluster = clusters.Started(options.cluster)
     else:
         cluster = clusters.Local(options.jobs or usable_cores())

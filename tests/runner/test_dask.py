@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
+        ({"scheduler": ""}, "'' is neither the address of a scheduler nor a scheduler file"),
         ({"scheduler": "somewhere"}, "neither the address of a scheduler nor a scheduler file"),
         ({"scheduler": "tcp://x:1", "jobs": 2}, "a Dask cluster has its own"),
         ({"scheduler": "tcp://x:1", "engine": "processes"}, "has no use for `scheduler`"),
@@ -114,6 +116,14 @@ def test_options_that_contradict_are_refused(lab, how, words):
         lab.run(how={"engine": "dask", "jobs": None} | how)
 
 
+@pytest.mark.parametrize("content", ["", "hello", "[1]", "{}", '{"address": 5}'])
+def test_a_file_without_an_address_is_no_scheduler_file(lab, tmp_path, content):
+    file = tmp_path / "scheduler.json"
+    file.write_text(content)
+    with pytest.raises(UserError, match=r"scheduler\.json: this is no scheduler file"):
+        lab.run(how={"engine": "dask", "jobs": None, "scheduler": str(file)})
+
+
 def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
     monkeypatch.setattr(engine, "_CONNECT", 0.0)
     monkeypatch.setattr(connection, "_ATTEMPT", 1.0)
@@ -123,7 +133,7 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
 
 
 def test_without_dask_the_extra_is_named(lab, monkeypatch):
-    monkeypatch.setattr(clusters, "version_of", lambda name: None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"pip install 'greedyexp\[dask\]'"):
         lab.run(how={"engine": "dask"})
 
@@ -170,6 +180,14 @@ def test_without_the_batch_system_the_command_is_named(lab, tmp_path, monkeypatc
         lab.run(how={"engine": "dask", "jobs": None, "cluster": path})
 
 
+@pytest.mark.parametrize("value", ["32GB, interface: absent", "[32]", "lots"])
+def test_values_that_a_cluster_cannot_be_started_with_are_a_sentence(tmp_path, value):
+    path = tmp_path / "cluster.yaml"
+    path.write_text(f"kind: slurm\njobs: 1\noptions: {{cores: 1, memory: {value}}}\n")
+    with pytest.raises(UserError, match=r"cluster\.yaml: SLURMCluster cannot be started with"):
+        clusters.Started(path).create()
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_job_that_the_batch_system_rejects_ends_the_run(lab, tmp_path, monkeypatch, capfd, jobs):
     """All jobs, or only the last of three."""
@@ -200,6 +218,7 @@ def test_a_job_that_the_batch_system_rejects_ends_the_run(lab, tmp_path, monkeyp
         ("kind: slurm", "kind: slrum", r"cluster\.yaml:1: .*slurm"),
         ("jobs: 4", "jobs: 0", r"cluster\.yaml:2: "),
         ("  queue: long", "  quueue: long", r"cluster\.yaml:6: SLURMCluster has no.*'queue'"),
+        ("  queue: long", "  asynchronous: true", r"cluster\.yaml:6: SLURMCluster has no option"),
         ("jobs: 4", "jbos: 4", r"cluster\.yaml:2: unknown key 'jbos'"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from greedyexp.config.document import Document, Node, read_file
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.packages import version_of
 from greedyexp.experiment.parameters import BadValue, read_value
 
 # Class and package of each kind of cluster.
@@ -28,6 +28,9 @@ _KINDS = {
     "htcondor": ("HTCondorCluster", "dask_jobqueue"),
     "kubernetes": ("KubeCluster", "dask_kubernetes.operator"),
 }
+
+# Arguments of these classes that the engine chooses.
+_RESERVED = {"self", "asynchronous", "loop", "job_cls", "n_workers"}
 
 
 class ClusterFile(BaseModel):
@@ -51,13 +54,15 @@ class ClusterFile(BaseModel):
 
 
 def require_distributed() -> None:
-    """Raise ``ConfigError`` if Dask is not installed."""
-    if version_of("distributed") is None:
+    """Raise ``ConfigError`` if Dask cannot be imported."""
+    try:
+        importlib.import_module("distributed")
+    except ImportError as error:
         raise ConfigError(
-            "the engine 'dask' needs the package 'distributed', which is not installed.",
+            f"the engine 'dask' needs the package 'distributed': {error}.",
             place="engine",
             remedy="Install it: pip install 'greedyexp[dask]'.",
-        )
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,12 @@ class Scheduler:
                 place="--scheduler",
                 remedy="Give an address such as tcp://host:8786, or the file that"
                 " `dask scheduler --scheduler-file FILE` writes.",
+            )
+        if self._is_file and not _has_address(Path(self.name)):
+            raise ConfigError(
+                "this is no scheduler file: it has no address.",
+                place=self.name,
+                remedy="Give the file that `dask scheduler --scheduler-file FILE` writes.",
             )
 
     @property
@@ -162,9 +173,9 @@ class Started:
         known = _arguments(self._class)
         for key in self.file.options:
             if key not in known:
-                name = self._class.__name__
                 node.at("options", key).add(
-                    f"{name} has no argument '{key}'.", did_you_mean(key, known)
+                    f"{self._class.__name__} has no option '{key}' in a cluster file.",
+                    did_you_mean(key, known),
                 )
         node.diagnostics.stop_if_any()
 
@@ -172,8 +183,14 @@ class Started:
         """Return the cluster, without jobs."""
         try:
             return self._class(**self.file.options)
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"{error}.".replace("..", "."), place=self.name) from None
+        except Exception as error:
+            # These classes check few of their arguments, so any exception may follow.
+            said = " ".join(str(error).split()).rstrip(".")
+            raise ConfigError(
+                f"{self._class.__name__} cannot be started with these options: {said}.",
+                place=self.name,
+                remedy="Check the options in this file.",
+            ) from None
 
     @contextmanager
     def opened(self) -> Iterator[dict[str, Any]]:
@@ -222,6 +239,14 @@ class Started:
             )
 
 
+def _has_address(path: Path) -> bool:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and isinstance(content.get("address"), str)
+
+
 def _class_of(kind: str, document: Document) -> Any:
     name, module = _KINDS[kind]
     try:
@@ -236,7 +261,7 @@ def _class_of(kind: str, document: Document) -> Any:
 
 
 def _arguments(cluster: Any) -> set[str]:
-    """Return the arguments of a class of clusters, with those that it passes to its jobs."""
+    """Return the options of a class of clusters, with those that it passes to its jobs."""
     functions = [cluster.__init__]
     if job := getattr(cluster, "job_cls", None):
         functions += [base.__init__ for base in job.__mro__]
@@ -246,4 +271,4 @@ def _arguments(cluster: Any) -> set[str]:
         for function in functions
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    } - {"self"}
+    } - _RESERVED
