@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
+from typing import Any
 
 from greedyexp.core.errors import ConfigError
 
@@ -67,3 +68,12 @@ def _modules(distribution: Distribution) -> set[str]:
         return set(listed.split())
     files = (distribution.read_text("RECORD") or "").splitlines()
     return {re.split("[/.,]", file, maxsplit=1)[0] for file in files}
+
+
+def exact_numbers() -> dict[str, Any]:
+    """Return arguments of ``pandas.read_csv`` by which every number is the nearest float.
+
+    Before pandas 3.1 the default parser may be wrong in the last digit.
+    """
+    old = tuple(int(number) for number in (version_of("pandas") or "0.0").split(".")[:2]) < (3, 1)
+    return {"float_precision": "round_trip"} if old else {}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedyexp.core.errors import DataError, InstallationError, did_you_mean
+from greedyexp.core.packages import exact_numbers
 from greedyexp.problems.frames import from_frame
 from greedyexp.problems.problem import Problem, as_problem
 
@@ -194,7 +195,13 @@ def _read_csv(path: Path, delimiter: str | None, ignore: Sequence[str] = ()) -> 
             with warnings.catch_warnings():
                 # pandas only warns when rows have more fields than the header.
                 warnings.simplefilter("error", pd.errors.ParserWarning)
-                table = pd.read_csv(path, index_col=False, sep=delimiter or ",", low_memory=False)
+                table = pd.read_csv(
+                    path,
+                    index_col=False,
+                    sep=delimiter or ",",
+                    low_memory=False,
+                    **exact_numbers(),
+                )
         except pd.errors.ParserWarning:
             raise DataError(
                 "the rows have more fields than the header.",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import StorageError
+from greedyexp.core.packages import exact_numbers
 from greedyexp.core.plugins import load_plugins
 from greedyexp.experiment.design import Design, read_design
 from greedyexp.protocols.base import FIT_SECONDS, Status
@@ -218,9 +219,6 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    # Before pandas 3.1, the default parser may be wrong in the last digit.
-    old = tuple(int(number) for number in pd.__version__.split(".")[:2]) < (3, 1)
-    exact: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
     try:
         return pd.read_csv(
             table if content is None else io.BytesIO(content),
@@ -229,7 +227,7 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
             dtype=dict.fromkeys(("message", "status", "algorithm", "selected_features"), str),
             # A column may have numbers in one block of data and words in the next.
             low_memory=False,
-            **exact,
+            **exact_numbers(),
         )
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise _damaged(table, f"the table cannot be read ({str(error).rstrip('.')}).") from None

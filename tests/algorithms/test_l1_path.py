@@ -284,7 +284,7 @@ def test_an_intercept_takes_up_large_means(loss, shift):
         hand = {
             "squared": lambda lam: Lasso(lam, tol=1e-12),
             "logistic": lambda lam: LogisticRegression(
-                C=1 / (80 * lam), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
+                C=1 / (80 * lam), **L1, solver="saga", tol=1e-10, max_iter=100_000
             ),
         }[loss](lam).fit(X, y)
         coef = path.coef[index, :, 0]

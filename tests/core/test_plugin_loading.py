@@ -308,7 +308,7 @@ def test_an_alarm_that_was_set_before_still_rings(tmp_path):
             " numpy.ndarray.",
         ),
         (
-            "@algorithm('f')\ndef f(problem, *, w: list['Unknown'] = ()): ...",
+            "@algorithm('f')\ndef f(problem, *, w: 'list[Unknown]' = ()): ...",
             "the annotations of algorithm 'f' cannot be read: name 'Unknown' is not defined.",
         ),
         (
