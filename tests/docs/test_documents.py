@@ -226,13 +226,13 @@ REPORTS = {"compare": {0, 1}, "verify": {0, 4}}
 
 
 def commands_of(name: str) -> list[str]:
-    """Return the command lines of a document, without their comments."""
+    """Return the commands of a document, each on one line and without its comment."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
     lines = [
         line
         for language, block in FENCED.findall(text)
         if not language
-        for line in block.splitlines()
+        for line in block.replace("\\\n", "").splitlines()
     ]
     return [
         shlex.join(shlex.split(line, comments=True))
