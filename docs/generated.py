@@ -44,6 +44,7 @@ def write(docs: Path) -> None:
         _replace(pages / f"{kind}s.md", parts_page(kind))
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
+    _replace(pages / "verdicts.md", verdicts_page(docs.parent))
 
 
 def linked(text: str, source: Path, folder: Path, docs: Path) -> str:
@@ -162,6 +163,39 @@ def gallery(root: Path) -> str:
     return (
         f"# Gallery\n\n{words} [All of them](../../experiments.md), with their papers.\n\n{grid}\n"
     )
+
+
+def verdicts_page(root: Path) -> str:
+    """Return a page on the claims of all committed results, the refuted ones first."""
+    claims = []
+    for path in sorted((root / "results").glob("*/paper/claims.json")):
+        judged = json.loads(path.read_text(encoding="utf-8"))
+        claims += [(judged["experiment"], claim) for claim in judged["claims"]]
+    words = {"refuted": "Refuted", "inconclusive": "Open", "supported": "Supported"}
+    counts = {word: sum(c["verdict"] == word for _, c in claims) for word in words}
+    blocks = [
+        "# Verdicts",
+        f"Of {len(claims)} claims, {counts['supported']} are supported, {counts['refuted']} refuted"
+        f" and {counts['inconclusive']} open with the trials of the paper profiles. [How claims are"
+        " judged](../../guide/claims.md).",
+    ]
+    for verdict, heading in words.items():
+        blocks.append(f"## {heading}")
+        rows = [
+            (f"`{name}`: {claim['id']}", f"{claim['quote']} ({claim['place']})", _decisive(claim))
+            for name, claim in claims
+            if claim["verdict"] == verdict
+        ]
+        blocks.append(_table(("claim", "statement", "tests"), rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _decisive(claim: dict[str, Any]) -> str:
+    """Return the sentence of the first test with the verdict of the claim, and how many have it."""
+    tests = [test for test in claim["tests"] if test["verdict"] == claim["verdict"]]
+    if not tests:
+        return claim["reason"]
+    return f"{len(tests)} of {len(claim['tests'])}. {tests[0]['sentence']}"
 
 
 def _anchor(part: Part) -> str:

@@ -211,6 +211,7 @@ RUN = [
     *(f"docs/guide/{name}.md" for name in ("first_experiment", "own_data", "iterative_methods")),
     *(f"docs/guide/{name}.md" for name in ("feature_selection", "accuracy_for_sparsity")),
     *(f"docs/guide/{name}.md" for name in ("replay", "results", "plugins")),
+    "docs/misprints.md",
 ]
 # What these pages run before: the README, and a run that its reader has made.
 BEFORE = {
