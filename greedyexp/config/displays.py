@@ -264,12 +264,18 @@ def _number_or_text(text: str) -> int | float | str:
 
 
 def _missing_base(display: DisplayEntry, choice: Choice) -> Mistakes:
-    """Yield an error if ``base`` does not name exactly one column of the table."""
-    base, row = display.params.get("base"), display.params.get("row")
-    columns = {
+    """Yield an error for each algorithm to compare with that is no line or column of the part."""
+    row = display.params.get("row")
+    labels = {
         spec.entry if spec.swept and set(spec.swept) <= {row} else spec.label
         for spec in choice.algorithms.specs
     }
-    if isinstance(base, str) and base not in columns:
-        message = f"`base` names '{base}', which is not a column of the table."
-        yield ("base",), message, did_you_mean(base, columns)
+    base, against = display.params.get("base"), display.params.get("against") or {}
+    named: list[tuple[tuple[str, ...], str]] = [(("base",), base)] if isinstance(base, str) else []
+    for pair in against.items() if isinstance(against, dict) else ():
+        named += [(("against", pair[0]), label) for label in pair]
+    shown = "column of the table" if display.part.kind == "table" else "line of the figure"
+    for keys, label in named:
+        if label not in labels:
+            message = f"`{keys[0]}` names '{label}', which is not a {shown}."
+            yield keys, message, did_you_mean(label, labels)

@@ -1,8 +1,10 @@
-"""Means of metrics with intervals, next to the numbers that a paper printed."""
+"""Means of metrics, their differences and ratios, next to the numbers that a paper published."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +13,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
+from greedyexp.results.pairs import EQUAL, Against, By, contrast, contrast_text
 from greedyexp.results.records import Where, merged_where
 from greedyexp.results.summaries import (
     Metrics,
@@ -37,7 +40,8 @@ _PUBLISHED: plot.Style = {
     "zorder": 3,
 }
 # Beyond this number, ticks are thinned out and markers are smaller.
-_MAX_TICKS = 10
+_MAX_TICKS = 12
+_OF = {"difference": "difference in", "ratio": "ratio of"}
 
 
 @figure(
@@ -54,9 +58,15 @@ def comparison(
     row: Annotated[str, Field(description="column along the horizontal axes")],
     metrics: Metrics,
     published: Published = {},  # noqa: B006 - a default that pydantic copies
+    against: Against = {},  # noqa: B006
+    by: By = "difference",
     where: Where = {},  # noqa: B006
 ) -> Figure:
     """One panel for each metric: its mean against ``row``, one line for each algorithm.
+
+    With ``against`` there is a line for each pair of algorithms: the difference or the ratio of
+    their means on the same data sets, with its paired interval, and a dashed line where both are
+    equal.
 
     Bars are 95% t intervals, shifted by a few points so that they do not overlap; hollow markers
     are the published numbers. A replicate that failed has no value; means are over the others, and
@@ -66,7 +76,14 @@ def comparison(
     shown = metric_styles(metrics)
     frame = merged_where(frame, context, where)
     published = {context.entry(label, list(where)): known for label, known in published.items()}
-    table = compare(frame, context, row=row, metrics=shown, published=published)
+    numbers, equal, own = "", None, context
+    if against:
+        settings: Any = {"row": row, "metrics": shown, "published": published}
+        table = contrast(frame, context, against=against, by=by, **settings)
+        numbers, equal = contrast_text(table, by, context), EQUAL[by]
+        context = _named(context, against, by)
+    else:
+        table = compare(frame, context, row=row, metrics=shown, published=published)
     styles = plot.LineStyles(table, ["algorithm"], context)
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
     places = {level: i for i, level in enumerate(sorted(table[row].unique()))}
@@ -74,21 +91,41 @@ def comparison(
     panels = plot.Panels([list(shown)], sharey=False)
     for axis, metric in panels:
         points = table[table["metric"] == metric].assign(place=table[row].map(places))
-        panels.label_panel(axis, axis_label(row, context.counted), shown[metric].heading(metric))
+        heading = shown[metric].heading(metric)
+        label = f"{_OF[by]} {heading}" if against else heading
+        panels.label_panel(axis, axis_label(row, context.counted), label)
         axis.set_xticks([places[level] for level in ticks], list(map(number_text, ticks)))
         axis.set_xlim(-0.4, len(places) - 0.6)
-        _draw(axis, points, styles, shown[metric])
+        _draw(axis, points, styles, shown[metric], equal)
     printed = [plot.legend_entry("published", marker="o", **_PUBLISHED)]
     return panels.finish(
         *styles.legends(),
         printed if table["published"].notna().any() else [],
         title=title_text(where, context),
-        note=comparison_notes(frame, context, table),
+        note=comparison_notes(frame, own, table, numbers),
     )
 
 
-def _draw(axis: Axes, points: pd.DataFrame, styles: plot.LineStyles, metric: MetricStyle) -> None:
+def _named(context: Context, against: Mapping[str, str], by: str) -> Context:
+    """Return the context in which the first algorithm of each pair has the title of the pair."""
+    titles = {label: context.titles.get(label, label) for pair in against.items() for label in pair}
+    sign = " − " if by == "difference" else " / "
+    pairs = {label: f"{titles[label]}{sign}{titles[other]}" for label, other in against.items()}
+    return replace(context, titles=context.titles | pairs)
+
+
+def _draw(
+    axis: Axes,
+    points: pd.DataFrame,
+    styles: plot.LineStyles,
+    metric: MetricStyle,
+    equal: float | None,
+) -> None:
+    """Draw the lines of one panel, and a horizontal line at ``equal`` if it is not None."""
     inner, ends = (np.ravel(points[c]) for c in (["value", "published"], ["low", "high"]))
+    if equal is not None:
+        inner = np.append(inner, equal)
+        axis.axhline(equal, **plot.REFERENCE_LINE, gid="equal")
     if metric.axis == "log":
         axis.set_yscale("log")
         axis.set_ylim(*_log_limits(inner, ends))

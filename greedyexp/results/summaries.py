@@ -229,7 +229,7 @@ def compare(
                     rows = replicates(rows)
                 failed = failed_rows(rows)
                 values = rows.loc[~failed, metric].dropna() * style.scale
-                printed = _published(published, context, label, metric, level)
+                printed = published_number(published, context, label, metric, level)
                 numbers = (*mean_interval(values, context), printed, len(values), failed.sum())
                 cells.append((level, metric, label, *numbers))
     columns = ["value", "low", "high", "published", "replicates", "failed"]
@@ -237,12 +237,21 @@ def compare(
     return found
 
 
-def comparison_notes(frame: pd.DataFrame, context: Context, table: pd.DataFrame) -> list[str]:
-    """Return the notes that explain the numbers of ``compare``."""
+def comparison_notes(
+    frame: pd.DataFrame, context: Context, table: pd.DataFrame, numbers: str = ""
+) -> list[str]:
+    """Return the notes that explain the numbers of ``compare``.
+
+    Parameters
+    ----------
+    numbers : str
+        Description of the numbers; that of means by default.
+    """
     row = table.columns[0]
     frame = _with_metrics(frame, list(table["metric"].unique()))
     frame = replicates(group_columns(frame, context, row)[0])
-    notes = [f"{origin_text(context)}: {means_text(table['replicates'], context)}."]
+    numbers = numbers or means_text(table["replicates"], context)
+    notes = [f"{origin_text(context)}: {numbers}."]
     failed = failed_rows(frame)
     if failed.any():
         by_label = failed.groupby(frame["algorithm"]).agg(["sum", "count"])
@@ -297,9 +306,10 @@ def _refuse_empty(frame: pd.DataFrame, row: str, metrics: list[str]) -> None:
         )
 
 
-def _published(
+def published_number(
     published: Published, context: Context, label: str, metric: str, level: object
 ) -> float:
+    """Return the published number of an algorithm at a value of ``row``; nan if there is none."""
     name = context.algorithms.get(label, label)
     by_level = published.get(label, published.get(name, {})).get(metric, {})
     return next((number for key, number in by_level.items() if _same(key, level)), float("nan"))

@@ -13,16 +13,9 @@ from greedyexp.core.registry import table
 from greedyexp.protocols.base import FIT_SECONDS
 from greedyexp.results.columns import declared, separate_algorithms
 from greedyexp.results.context import Context
-from greedyexp.results.records import (
-    Where,
-    failed_rows,
-    group_columns,
-    identity,
-    replicates,
-    rows_where,
-)
+from greedyexp.results.pairs import on_common_data, ratio, samples
+from greedyexp.results.records import Where, group_columns, replicates, rows_where
 from greedyexp.results.summaries import (
-    NO_INTERVAL,
     Metrics,
     MetricStyle,
     Published,
@@ -33,14 +26,12 @@ from greedyexp.results.summaries import (
     metric_styles,
 )
 from greedyexp.results.words import number_text, short_name
-from greedyexp.stats.means import fieller
 from greedyexp.tables._output import Cell, Title, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SECONDS = FIT_SECONDS.name
-_PAIR = "pair of replicates"
 Seconds = Annotated[
     dict[str, dict[str, Annotated[float, Field(gt=0)]]],
     Field(description="published seconds by algorithm and value of row"),
@@ -127,7 +118,7 @@ def timing(
             f"`base` names '{base}', which has no rows.", remedy=did_you_mean(base, labels)
         )
     titles = context.titled(labels)
-    samples = _samples(group_columns(frame, context, row)[0], row)
+    values = samples(group_columns(frame, context, row)[0], row, _SECONDS)
     rows = []
     groups: Any = means.groupby(row, sort=False)
     for level, cells in groups:
@@ -137,10 +128,10 @@ def timing(
             numbers = (cell.value, cell.low, cell.high, cell.published)
             line[f"{titles[cell.algorithm]} (s)"] = _cell(*numbers)
         for label in [label for label in labels if label != base]:
-            ratio = _ratio(samples, level, (label, base), context)
+            quotient = ratio(on_common_data(values, level, (label, base)), context)
             # Printed seconds have no more than three digits.
             published_ratio = float(f"{printed[label] / printed[base]:.3g}")
-            line[f"{titles[label]} / {titles[base]}"] = _cell(*ratio, published_ratio)
+            line[f"{titles[label]} / {titles[base]}"] = _cell(*quotient, published_ratio)
         rows.append(line)
     notes = [
         *comparison_notes(frame, context, means),
@@ -149,32 +140,6 @@ def timing(
     if means["published"].notna().any():
         notes.append("In brackets: published, on another machine.")
     return make_table(rows, notes, "Seconds", title, where)
-
-
-def _samples(frame: pd.DataFrame, row: str) -> pd.Series:
-    """Return seconds by value of row, algorithm and data set."""
-    # The columns before the algorithm identify the data set.
-    names = identity(frame)
-    data = [name for name in names[: names.index("algorithm")] if name != row]
-    rows = frame[~failed_rows(frame) & frame[_SECONDS].notna() & frame[row].notna()]
-    pair = rows.groupby(data, dropna=False, sort=False).ngroup()
-    rows = rows.assign(**{_PAIR: pair})
-    return rows.groupby([row, "algorithm", _PAIR])[_SECONDS].mean()
-
-
-def _ratio(
-    samples: pd.Series, level: Any, labels: tuple[str, str], context: Context
-) -> tuple[float, float, float]:
-    """Return the ratio of mean seconds on common data sets, and its interval."""
-    import pandas as pd
-
-    try:
-        both = pd.concat([samples[level, label] for label in labels], axis=1, join="inner")
-    except KeyError:
-        return (math.nan, *NO_INTERVAL)
-    top, bottom = both.to_numpy().T
-    ratio, low, high = fieller(top, bottom)
-    return (ratio, *NO_INTERVAL) if is_single(context) and len(both) == 1 else (ratio, low, high)
 
 
 def _cell(value: float, low: float, high: float, published: float) -> Cell:

@@ -97,6 +97,15 @@ def test_a_swept_algorithm_is_a_base_where_the_rows_tell_its_values_apart(row, c
     assert load(written).tables
 
 
+def test_two_algorithms_to_compare_are_lines_of_the_figure():
+    pair = [{"foba_gdt": {"loss": "logistic", "max_features": 4, "label": "gdt"}}, "l1_path"]
+    written = settings(algorithms=pair, figures=[compared(against={"gdt": "l1_path"})])
+    assert load(written).figures
+    written["figures"] = [compared(against={"gdt": "l1_pth"})]
+    with pytest.raises(ConfigError, match=r"against\.gdt: .*'l1_pth', which is not a line of the"):
+        load(written)
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from figure_frames import style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 from scipy import stats
 
 from greedyexp import report
@@ -120,6 +120,48 @@ def test_figure_and_table_show_the_same_numbers(frame):
     assert printed.get_markerfacecolor() == "none"
     assert axis.get_ylabel() == "mean error (%)"
     assert [text.get_text() for text in axis.get_xticklabels()] == ["10", "20"]
+
+
+def _pairs(frame, n):
+    """Return the errors of both algorithms, in percent, on the data sets that both solved."""
+    both = frame[frame["n_train"] == n].pivot(index="replicate", columns="algorithm")["error"]
+    return 100 * both.dropna()
+
+
+def test_a_figure_shows_differences_on_the_same_data(frame):
+    frame.loc[0, ["status", "error"]] = "error", np.nan
+    options = OPTIONS | {"metrics": {"error": STYLES["error"]}, "against": {"ours": "lasso"}}
+    picture = figure_of(frame, CONTEXT, **options)
+    (axis,) = picture.axes
+    assert axis.get_ylabel() == "difference in mean error (%)"
+    assert legend_texts(picture)[0] == "Ours − Lasso"
+    drawn = {line.get_gid(): line.get_ydata() for line in axis.lines if line.get_gid()}
+    differences = [_pairs(frame, n)["ours"] - _pairs(frame, n)["lasso"] for n in (10, 20)]
+    np.testing.assert_allclose(axis.lines[1].get_ydata(), [one.mean() for one in differences])
+    assert list(drawn["equal"]) == [0, 0]
+    np.testing.assert_allclose(drawn["published"], [6.5 - 10.8, np.nan])
+    bars = [line.get_ydata() for line in axis.lines if line.get_gid() == "interval"]
+    for bar, one in zip(bars, differences, strict=True):
+        test = stats.ttest_1samp(one, 0).confidence_interval()
+        np.testing.assert_allclose(bar, [test.low, test.high])
+    said = picture.get_supxlabel()
+    assert "mean differences over 5 to 6 replicates with 95% paired t intervals" in said
+    assert "Ours 1 of 12" in said
+
+
+def test_a_figure_shows_ratios_on_the_same_data(frame):
+    styles = {"error": MetricStyle(title="mean error", axis="log")}
+    options = {**OPTIONS, "metrics": styles, "against": {"ours": "lasso"}, "by": "ratio"}
+    (axis,) = figure_of(frame, CONTEXT, **options).axes
+    means = _pairs(frame, 10).mean()
+    line, drawn = axis.lines[0], axis.lines[1].get_ydata()
+    assert (line.get_gid(), list(line.get_ydata())) == ("equal", [1, 1])
+    assert drawn[0] == pytest.approx(means["ours"] / means["lasso"])
+    published = next(line for line in axis.lines if line.get_gid() == "published")
+    assert published.get_ydata()[0] == pytest.approx(6.5 / 10.8)
+    options["against"] = {"ours": "laso"}
+    with pytest.raises(ConfigError, match=r"`against` names 'laso'.*Did you mean 'lasso'"):
+        figure_of(frame, CONTEXT, **options)
 
 
 def test_published_numbers_are_found_by_value():

@@ -45,6 +45,8 @@ _MOST, _MOST_IN_GRID = 3, 4
 _ASPECT, _LOWEST, _HIGHEST = 0.8, 1.6, 3.0
 # Average width of a character over its size.
 _CHARACTER = 0.53
+# How much wider bold characters are.
+_BOLD = 1.2
 # Preferred places for a line break in the note.
 _CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
 
@@ -238,8 +240,9 @@ class Panels:
         lines = self._broken_note([*note, coincident_text(groups)])
         figure.supxlabel("\n".join(lines), fontsize=size - 1, color="0.35")
         tops = [_GAP]
-        if title:
-            tops.append(1.6 * size / 72)
+        headings = textwrap.wrap(title, int(self._characters(size + 1) / _BOLD))
+        if headings:
+            tops.append((0.3 + 1.3 * len(headings)) * size / 72)
         for handles in legends:
             if handles:
                 legend = self._legend(handles)
@@ -247,12 +250,12 @@ class Panels:
         height = figure.get_figheight() + sum(tops) + 1.5 * len(lines) * size / 72
         height += self._above * len(self.axes)
         figure.set_figheight(height)
-        if title:
+        if headings:
             heading = figure.suptitle(
-                title, y=1 - _GAP / height, fontsize=size + 1, fontweight="bold"
+                "\n".join(headings), y=1 - _GAP / height, fontsize=size + 1, fontweight="bold"
             )
             heading.set_in_layout(False)
-        below = tops[: 2 if title else 1]
+        below = tops[: 2 if headings else 1]
         for legend, top in zip(figure.legends, tops[len(below) :], strict=True):
             legend.set_bbox_to_anchor((0.5, 1 - sum(below) / height))
             below.append(top)
@@ -273,11 +276,14 @@ class Panels:
                 legend.remove()
         return legend
 
+    def _characters(self, size: float) -> float:
+        """Return how many characters of a size in points the figure is wide."""
+        return float(self.figure.get_figwidth() * 72 / (_CHARACTER * size))
+
     def _broken_note(self, lines: Sequence[str]) -> list[str]:
         from matplotlib import rcParams
 
-        size = rcParams["font.size"] - 1
-        width = int(self.figure.get_figwidth() * 72 / (_CHARACTER * size))
+        width = int(self._characters(rcParams["font.size"] - 1))
         return [part for line in lines if line for part in _broken(line, width)]
 
 
