@@ -39,7 +39,12 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("greedyexp run -v toy.yaml --engine serial | true; exit $PIPESTATUS", 141, ""),
+        pytest.param(
+            "greedyexp run -v toy.yaml --engine serial | true; exit $PIPESTATUS",
+            141,
+            "",
+            marks=pytest.mark.deep,
+        ),
         (
             "greedyexp run -v toy.yaml --engine serial > /dev/full",
             2,

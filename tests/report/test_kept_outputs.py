@@ -144,6 +144,7 @@ def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, change
     assert runs.run() == []
 
 
+@pytest.mark.deep
 def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, monkeypatch):
     runs.run()
     (runs.results / kept.RECORD).write_text("[damaged")

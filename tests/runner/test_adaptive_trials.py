@@ -93,7 +93,9 @@ def test_rows_are_a_prefix_of_those_of_a_fixed_run(adaptive, rule):
         pd.testing.assert_frame_equal(rows.reset_index(drop=True), fixed.reset_index(drop=True))
 
 
-@pytest.mark.parametrize("rule", [UNTIL, LOCATE], ids=["until", "locate"])
+@pytest.mark.parametrize(
+    "rule", [UNTIL, pytest.param(LOCATE, marks=pytest.mark.deep)], ids=["until", "locate"]
+)
 def test_the_table_does_not_depend_on_engine_workers_or_other_rows(adaptive, rule):
     serial = lines(adaptive.run(rule))
     parallel = {"engine": "processes", "jobs": 2}
@@ -103,7 +105,9 @@ def test_the_table_does_not_depend_on_engine_workers_or_other_rows(adaptive, rul
     assert lines(adaptive.run(rule, folder="shared")) == serial
 
 
-@pytest.mark.parametrize("rule", [UNTIL, LOCATE], ids=["until", "locate"])
+@pytest.mark.parametrize(
+    "rule", [UNTIL, pytest.param(LOCATE, marks=pytest.mark.deep)], ids=["until", "locate"]
+)
 def test_an_interrupted_run_goes_on_to_the_same_table(adaptive, rule, monkeypatch):
     whole = adaptive.run(rule)
     from greedyexp.runner import session

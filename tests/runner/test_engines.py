@@ -91,6 +91,7 @@ def test_no_more_workers_than_results_are_started(lab, monkeypatch):
     assert len(started) == 1
 
 
+@pytest.mark.deep
 def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
     """One batch of six data sets; each small draw kills a worker, the others lose nothing."""
     changes = {"algorithms": [lab.trouble("kill")]}
@@ -215,6 +216,7 @@ class Instant(Engine):
             ]
 
 
+@pytest.mark.deep
 def test_quick_replicates_travel_in_large_batches(lab, monkeypatch):
     engine = Instant()
     monkeypatch.setattr(session, "_engine", lambda *_: engine)

@@ -163,6 +163,7 @@ def test_a_run_killed_at_any_step_leaves_the_old_state_or_the_new_one(runs):
     assert step > 20
 
 
+@pytest.mark.deep
 def test_the_next_run_completes_whatever_a_killed_one_left(runs):
     table = runs.complete(0.1).csv.read_bytes()
     for step in (3, 12, 18, 22, 25):
@@ -173,6 +174,7 @@ def test_the_next_run_completes_whatever_a_killed_one_left(runs):
         assert not (runs.results / states.FINISHED).exists()
 
 
+@pytest.mark.deep
 def test_who_reads_during_a_run_sees_one_state(runs):
     known = {}
     for noise in (0.1, 5.0):
@@ -257,6 +259,7 @@ def test_figures_and_verdicts_go_with_their_rows_and_stay_without_a_change(runs)
         assert [path.exists() for path in made] == [kept, kept]
 
 
+@pytest.mark.deep
 def test_files_of_two_runs_are_refused_by_name(runs, monkeypatch):
     # No other process replaces these files, so there is nothing to wait for.
     monkeypatch.setattr(states, "_PATIENCE", 0.0)

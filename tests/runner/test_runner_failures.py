@@ -56,7 +56,12 @@ def run_with(lab, mode: str, **changes) -> list[dict]:
             "error",
             "the worker was killed by signal 9 (SIGKILL); out of memory is the usual cause",
         ),
-        ("segfault", "error", "the worker was killed by signal 11 (SIGSEGV)"),
+        pytest.param(
+            "segfault",
+            "error",
+            "the worker was killed by signal 11 (SIGSEGV)",
+            marks=pytest.mark.deep,
+        ),
         ("exit", "error", "the worker process ended with exit code 3"),
     ],
 )
@@ -68,6 +73,7 @@ def test_a_failure_is_a_row_and_the_run_goes_on(lab, mode, status, message):
         assert float(row["draw"]) < 0.5
 
 
+@pytest.mark.deep
 def test_compiled_code_that_never_returns_is_killed_at_its_limit(lab):
     rows = run_with(lab, "spin", time_limit=0.5)
     assert {(row["status"], row["message"]) for row in rows} == {
@@ -146,7 +152,7 @@ def only_in_workers(lab, line):
     ("line", "words"),
     [
         ("raise RuntimeError('boom')", "RuntimeError on import: boom"),
-        ("os._exit(4)", r"called os\._exit\(4\) on import"),
+        pytest.param("os._exit(4)", r"called os\._exit\(4\) on import", marks=pytest.mark.deep),
         ("os.kill(os.getpid(), 9)", "killed by signal 9 .* before it was ready"),
     ],
 )
@@ -157,6 +163,7 @@ def test_a_worker_that_cannot_start_ends_the_run(lab, line, words):
         runner.run(experiment, lab.results, runner.RunOptions(jobs=2, progress=False))
 
 
+@pytest.mark.deep
 def test_a_worker_that_never_becomes_ready_ends_the_run(lab, monkeypatch):
     monkeypatch.setattr(processes, "_START_LIMIT", 2.0)
     experiment = lab.experiment()

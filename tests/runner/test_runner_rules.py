@@ -152,6 +152,7 @@ def journaled(folder) -> int:
         return 0
 
 
+@pytest.mark.deep
 def test_killed_at_random_moments_and_resumed_gives_the_same_bytes(lab):
     pausing = {f"{lab.tag}_ridge": {"pause": 0.02, "label": "ridge"}}
     changes = {"trials": 40, "algorithms": [pausing, f"{lab.tag}_median"]}
@@ -199,6 +200,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.deep
 def test_a_script_needs_no_main_guard(lab):
     script = lab.folder / "script.py"
     script.write_text(

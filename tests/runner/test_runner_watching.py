@@ -76,6 +76,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(lab):
     assert {row for row in before if row.split(",")[5] in set("0123")} <= set(rows_of(report.csv))
 
 
+@pytest.mark.deep
 def test_a_long_replicate_is_waited_for_only_a_moment(lab):
     """From the fifth on every replicate takes a minute; one Ctrl-C ends the run all the same."""
     words, seconds = interrupt(lab, pause=60.0, times=1)
@@ -223,6 +224,7 @@ def test_a_rehearsal_of_data_that_cannot_be_made(lab):
     assert f",error,{said}," in rows_of(lab.run(**changes).csv)[0]
 
 
+@pytest.mark.deep
 def test_a_rehearsal_ends_what_takes_longer_than_the_limit(lab):
     changes = {"algorithms": [f"{lab.tag}_ridge", lab.trouble("spin", below=1.0)]}
     found = runner.rehearse(lab.experiment(**changes, time_limit=0.5))

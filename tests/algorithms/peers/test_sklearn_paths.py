@@ -78,6 +78,7 @@ def test_omp_has_the_atoms_of_scikit_learn(normalize):
         sklearn_omp(PROBLEM, n_atoms=16)
 
 
+@pytest.mark.deep
 def test_the_ridge_has_the_least_leave_one_out_error():
     for _, X, y in tasks_of(two_tasks(12, 15)):
         weights = np.geomspace(1e-8, 10.0, 46) * np.linalg.norm(X, 2) ** 2
