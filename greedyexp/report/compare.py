@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,8 +15,8 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, placed_in
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
-from greedyexp.report.matching import Matched, as_cell, groups
-from greedyexp.report.replay import DIFFERS, compare_cells
+from greedyexp.report.matching import Aligned, Matched, as_cell
+from greedyexp.report.replay import DIFFERS, close_numbers, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
@@ -134,7 +134,9 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     for source in (one, other):
         require_rows(source)
     matched = Matched.of(one, other)
-    differences = _differences(matched)
+    numbers = _numbers_of(matched)
+    frames = [source.frame for source in matched.sources]
+    rows = Aligned.of(matched, frames, [*matched.settings, *matched.records])
     old, new = (_by_label(source) for source in (one, other))
     before, after = one.state.manifest, other.state.manifest
     return Comparison(
@@ -143,34 +145,37 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
         versions=version_changes(before, after) if before and after else [],
         paired=matched.paired,
         notes=matched.notes(),
-        differences=differences,
-        changed=_changed(matched),
+        differences=_differences(matched, numbers, rows),
+        changed=_changed(matched, rows),
         thresholds=_thresholds(one, other),
         verdicts=_verdicts(one, other),
         _context=one.context,
     )
 
 
-def _differences(matched: Matched) -> pd.DataFrame:
+def _numbers_of(matched: Matched) -> list[Measured]:
+    """Return the numbers that both runs have."""
+    found = [one for one in matched.measured if one.kind in ("number", "success")]
+    if not found:
+        raise _nothing(matched, "number")
+    return found
+
+
+def _differences(matched: Matched, numbers: list[Measured], rows: Aligned) -> pd.DataFrame:
     """Return the lines of ``Comparison.differences``."""
     import pandas as pd
 
-    numbers = [one for one in matched.measured if one.kind in ("number", "success")]
-    if not numbers:
-        raise _nothing(matched, "number")
-    keys = [*matched.settings, *matched.records]
-    lines = list(_compared(matched, keys, numbers, [s.frame for s in matched.sources]))
+    tables = [_compared(rows, numbers)]
     frames = [replicates(source.frame) for source in matched.sources]
     if any(failed_rows(frame).any() for frame in frames):
         failing = [frame.assign(failed=failed_rows(frame).astype(float)) for frame in frames]
-        n = len(matched.settings)
-        for line in _compared(matched, matched.settings, [FAILED], failing):
-            lines.append((*line[:n], *[None] * len(matched.records), *line[n:]))
-    if not lines:
+        tables.append(_compared(Aligned.of(matched, failing, matched.settings), [FAILED]))
+    found = [table for table in tables if not table.empty]
+    if not found:
         raise _nothing(matched, "point and algorithm")
-    table = pd.DataFrame(lines, columns=[*keys, "column", *_NUMBERS])
-    table["p_adjusted"] = holm(table["p_value"].to_numpy(dtype=float)).adjusted
-    return table
+    # A failure has no record.
+    table = pd.concat(found, ignore_index=True).reindex(columns=[*rows.keys, "column", *_NUMBERS])
+    return table.assign(p_adjusted=holm(table["p_value"]).adjusted)
 
 
 def _nothing(matched: Matched, what: str) -> ConfigError:
@@ -182,49 +187,44 @@ def _nothing(matched: Matched, what: str) -> ConfigError:
     )
 
 
-def _compared(
-    matched: Matched, keys: list[str], columns: list[Measured], frames: list[pd.DataFrame]
-) -> Iterator[tuple[Any, ...]]:
-    both = [groups(frame, keys) for frame in frames]
-    for key, rows in both[0].items():
-        if key not in both[1]:
-            continue
-        pair = rows.set_index("replicate"), both[1][key].set_index("replicate")
-        if not all(one.index.is_unique for one in pair):
-            raise ConfigError(
-                "several rows have the same point, algorithm and replicate.",
-                place=f"{matched.sources[0].folder} and {matched.sources[1].folder}",
-                remedy="Compare runs of one experiment.",
-            )
-        for column in columns:
-            a, b = (_values(one, column) for one in pair)
-            if matched.paired:
-                common = a.index.intersection(b.index)
-                a, b = a[common], b[common]
-            if len(a) and len(b):
-                yield (*key, column.name, *_contrast(a, b, column.kind, matched.paired))
+def _compared(rows: Aligned, columns: list[Measured]) -> pd.DataFrame:
+    """Return a line for each group of rows and each number."""
+    import pandas as pd
+
+    found = []
+    for column in columns:
+        values = [_values(frame, column) for frame in rows.frames]
+        for groups, x, y in rows.samples(values):
+            line = dict(zip(_NUMBERS, _contrast(x, y, column.kind, rows.paired), strict=True))
+            found.append(pd.DataFrame({"group": groups, "column": column.name, **line}))
+    if not found:
+        return pd.DataFrame()
+    table = pd.concat(found).sort_values("group", kind="stable", ignore_index=True)
+    return pd.concat([rows.levels(table.pop("group")), table], axis=1)
 
 
-def _changed(matched: Matched) -> pd.DataFrame:
+def _changed(matched: Matched, rows: Aligned) -> pd.DataFrame:
     """Return the paired values that differ by more than rounding."""
     import pandas as pd
 
-    keys = [*matched.settings, *matched.records, "replicate"]
+    keys = [*rows.keys, "replicate"]
     columns = [*keys, "column", "value_a", "value_b", "difference"]
     lines: list[tuple[Any, ...]] = []
     if matched.paired:
-        compared = [*(one.name for one in matched.measured), "status"]
-        kinds = {one.name: one.kind for one in matched.measured}
-        first, second = (source.frame[[*keys, *compared]] for source in matched.sources)
-        both = first.merge(second, on=keys, suffixes=(" a", " b"))
-        for name in compared:
-            a, b = both[f"{name} a"], both[f"{name} b"]
-            unequal = both[(a != b) & ~(a.isna() & b.isna())]
-            for row in unequal.to_dict("records"):
-                old, new = row[f"{name} a"], row[f"{name} b"]
-                apart, verdict = compare_cells(as_cell(old), as_cell(new), kinds.get(name))
+        one, other = rows.frames
+        kinds = {one.name: one.kind for one in matched.measured} | {"status": "text"}
+        for name, kind in kinds.items():
+            a, b = one[name], other[name]
+            unequal = (a != b) & ~(a.isna() & b.isna())
+            if kind == "number":
+                x, y = a.to_numpy(dtype=float), b.to_numpy(dtype=float)
+                # Whole numbers must be equal.
+                unequal &= ~close_numbers(x, y) | ((x == np.rint(x)) & (y == np.rint(y)))
+            names = one.loc[unequal, keys].itertuples(index=False, name=None)
+            for key, old, new in zip(names, a[unequal], b[unequal], strict=True):
+                apart, verdict = compare_cells(as_cell(old), as_cell(new), kind)
                 if verdict == DIFFERS:
-                    lines.append((*(row[key] for key in keys), name, old, new, apart))
+                    lines.append((*key, name, old, new, apart))
     return pd.DataFrame(lines, columns=columns)
 
 
@@ -242,30 +242,30 @@ def _by_label(source: Source) -> dict[str, Any]:
     return settings
 
 
-def _values(rows: pd.DataFrame, column: Measured) -> pd.Series[float]:
-    """Return a number by replicate; a failed replicate is no success and has no other number."""
-    values: pd.Series[float] = rows[column.name].astype(float)
+def _values(rows: pd.DataFrame, column: Measured) -> np.ndarray:
+    """Return a number by row; a failed replicate is no success and has no other number."""
+    values = rows[column.name].to_numpy(dtype=float)
     if column.kind == "success":
-        values = values.mask(failed_rows(rows) & values.isna(), 0.0)
-    return values[np.isfinite(values)]
+        values = np.where(failed_rows(rows) & np.isnan(values), 0.0, values)
+    return values
 
 
-def _contrast(a: pd.Series[float], b: pd.Series[float], kind: str, paired: bool) -> tuple[Any, ...]:
-    """Return means, difference with its 95% interval, numbers of replicates and p-value."""
-    x, y = a.to_numpy(), b.to_numpy()
-    means = float(x.mean()), float(y.mean())
+def _contrast(x: np.ndarray, y: np.ndarray, kind: str, paired: bool) -> tuple[Any, ...]:
+    """Return means, difference with its 95% interval, numbers of replicates and p-value.
+
+    The samples of all groups are along the last axis.
+    """
+    means = x.mean(axis=-1), y.mean(axis=-1)
     if kind == "success":
         difference, low, high, p = difference_of_proportions(x, y, paired=paired)
     else:
+        # Rounding is no difference, and has no variance to speak of.
         if paired:
-            # Rounding is no difference, and has no variance to speak of.
-            y = np.where([_is_rounding(*pair) for pair in zip(x, y, strict=True)], x, y)
+            y = np.where(close_numbers(x, y), x, y)
         difference, low, high, p = difference_of_means(x, y, paired=paired)
-    return *means, difference, low, high, len(x), len(y), p
-
-
-def _is_rounding(one: float, other: float) -> bool:
-    return compare_cells(repr(float(one)), repr(float(other)))[1] != DIFFERS
+        if not paired:
+            p = np.where(close_numbers(*means), 1.0, p)
+    return *means, difference, low, high, x.shape[-1], y.shape[-1], p
 
 
 def _thresholds(one: Source, other: Source) -> pd.DataFrame:

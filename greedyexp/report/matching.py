@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.protocols.base import Measured
 from greedyexp.report.source import Source, load_own_plugins, refuse_damaged
-from greedyexp.results.records import identity, replicates
+from greedyexp.results.records import identity
 from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.output import cell
 
@@ -76,6 +78,7 @@ class Matched:
         binary = [one.name for one in measured if one.kind == "success"]
         for source in sources:
             refuse_damaged(source.frame, source.state.table, names, numeric, binary)
+        sources = _with_columns(one, swept), _with_columns(other, swept)
         return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
 
     def notes(self) -> list[str]:
@@ -92,25 +95,122 @@ class Matched:
                 found.append(f"{source.folder} has only {source.context.part}")
             if not source.state.manifest:
                 found.append(f"{source.folder} has no manifest.json, so its versions are not known")
-        points = [set(groups(replicates(s.frame), self.settings)) for s in self.sources]
+        points = _combinations([source.frame for source in self.sources], self.settings)
         for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
-            if mine - others:
+            own = np.setdiff1d(mine, others)
+            if len(own):
                 found.append(
-                    f"{len(mine - others)} combinations of point and algorithm are only in"
-                    f" {source.folder}"
+                    f"{len(own)} combinations of point and algorithm are only in {source.folder}"
                 )
         return found
 
 
-def groups(frame: pd.DataFrame, keys: list[str]) -> dict[tuple[Any, ...], pd.DataFrame]:
-    """Return the rows of each combination of values, with None for empty cells."""
-    filled = frame.assign(
-        **{key: frame[key].astype(object).where(frame[key].notna()) for key in keys}
-    )
-    return {
-        tuple(None if value != value else value for value in key): rows
-        for key, rows in filled.groupby(keys, sort=False, dropna=False)
-    }
+@dataclass(frozen=True)
+class Aligned:
+    """Rows of two tables that are compared, group by group.
+
+    Parameters
+    ----------
+    keys : list of str
+        The columns with the same values in all rows of a group.
+    paired : bool
+    frames : list of two DataFrame
+        Rows of the groups that both tables have. If they are paired, row i of one belongs to row i
+        of the other. The first has the rows in the order of its table.
+    groups : list of two array of int
+        The number of the group of each row, increasing in the order of the first table.
+    """
+
+    keys: list[str]
+    paired: bool
+    frames: list[pd.DataFrame]
+    groups: list[np.ndarray]
+
+    @classmethod
+    def of(cls, matched: Matched, frames: Sequence[pd.DataFrame], keys: list[str]) -> Aligned:
+        """Align the rows of two tables with equal values of the keys.
+
+        Raises
+        ------
+        ConfigError
+            If a group has several rows of one replicate.
+        """
+        groups = _combinations(frames, keys)
+        kept = [np.isin(own, other) for own, other in zip(groups, groups[::-1], strict=True)]
+        frames = [frame[rows] for frame, rows in zip(frames, kept, strict=True)]
+        groups = [own[rows] for own, rows in zip(groups, kept, strict=True)]
+        replicates = _combinations(frames, [*keys, "replicate"])
+        if any(len(np.unique(own)) < len(own) for own in replicates):
+            raise ConfigError(
+                "several rows have the same point, algorithm and replicate.",
+                place=f"{matched.sources[0].folder} and {matched.sources[1].folder}",
+                remedy="Compare runs of one experiment.",
+            )
+        if matched.paired:
+            one, other = replicates
+            _, *pairs = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+            frames = [frame.iloc[rows] for frame, rows in zip(frames, pairs, strict=True)]
+            groups = [own[rows] for own, rows in zip(groups, pairs, strict=True)]
+        frames = [frame.reset_index(drop=True) for frame in frames]
+        return cls(keys, matched.paired, frames, groups)
+
+    def levels(self, groups: Sequence[int]) -> pd.DataFrame:
+        """Return the values of the keys in some groups, a line for each."""
+        known, first = np.unique(self.groups[0], return_index=True)
+        rows = first[np.searchsorted(known, groups)]
+        return self.frames[0][self.keys].iloc[rows].reset_index(drop=True)
+
+    def samples(
+        self, values: Sequence[np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the finite values of all groups with the same numbers of them.
+
+        A pair of rows counts only with two finite values.
+
+        Parameters
+        ----------
+        values : sequence of two array
+            A number for each row of both tables.
+
+        Yields
+        ------
+        groups : array of int, shape (k,)
+        x : array, shape (k, n)
+        y : array, shape (k, m)
+            The samples of these groups, of at least one value each.
+        """
+        known = [np.isfinite(one) for one in values]
+        if self.paired:
+            known = [known[0] & known[1]] * 2
+        count = 1 + max(int(own.max(initial=-1)) for own in self.groups)
+        ordered, sizes, starts = [], [], []
+        for value, own, here in zip(values, self.groups, known, strict=True):
+            order = np.argsort(own[here], kind="stable")
+            ordered.append(value[here][order])
+            sizes.append(np.bincount(own[here], minlength=count))
+            starts.append(np.cumsum(sizes[-1]) - sizes[-1])
+        for n, m in np.unique(np.transpose(sizes), axis=0).tolist():
+            if n and m:
+                chosen = np.flatnonzero((sizes[0] == n) & (sizes[1] == m))
+                x, y = (
+                    value[start[chosen][:, None] + np.arange(size)]
+                    for value, start, size in zip(ordered, starts, (n, m), strict=True)
+                )
+                yield chosen, x, y
+
+
+def _combinations(frames: Sequence[pd.DataFrame], keys: list[str]) -> list[np.ndarray]:
+    """Return the number of the combination of values in each row, the same in both tables.
+
+    Numbers are in the order of the rows, those of the first table before the others. Empty cells
+    are equal.
+    """
+    import pandas as pd
+
+    # As objects, 5 and 5.0 are equal, and the text "5" is another value.
+    both = pd.concat([frame[keys].astype(object) for frame in frames], ignore_index=True)
+    numbers = both.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()
+    return np.split(numbers, [len(frames[0])])
 
 
 def _parameters(source: Source) -> list[str]:
@@ -121,6 +221,18 @@ def _parameters(source: Source) -> list[str]:
     ]
     named = [DATA_COLUMN, *(name for one in fields for name in one)]
     return [name for name in dict.fromkeys(named) if name in identity(source.frame)]
+
+
+def _with_columns(source: Source, names: list[str]) -> Source:
+    """Return a run with these parameters as columns; other generators leave them empty."""
+    missing: dict[str, Any] = {}
+    for name in names:
+        if name not in source.frame:
+            default = _default(source, name)
+            # Numbers as in a parsed table, others as its cells.
+            number = isinstance(default, (int, float))
+            missing[name] = default if number else cell(default) or None
+    return replace(source, frame=source.frame.assign(**missing)) if missing else source
 
 
 def _tells_apart(one: Source, other: Source, name: str) -> bool:
@@ -137,10 +249,16 @@ def _constant(source: Source, name: str) -> str | None:
     if name in source.frame:
         levels = source.frame[name].unique()
         return as_cell(levels[0]) if len(levels) == 1 else None
+    default = _default(source, name)
+    return None if default is None else as_cell(default)
+
+
+def _default(source: Source, name: str) -> Any:
+    """Return the default of a parameter of the data; None if it has none, or is no parameter."""
     for generator in source.design.generators:
         field = registry.find("generator", generator).parameters.model_fields.get(name)
         if field is not None and not field.is_required():
-            return as_cell(field.default)
+            return field.default
     return None
 
 

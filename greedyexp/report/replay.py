@@ -14,6 +14,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from greedyexp.core import registry
 from greedyexp.core.errors import StorageError
 from greedyexp.core.plugins import load_plugins
@@ -309,8 +311,16 @@ def compare_cells(stored: str, computed: str, kind: str | None = None) -> tuple[
     size = max(abs(one), abs(other))
     difference = abs(one - other) / size if size else 0.0
     exact = kind in ("success", "key", "text") or all(map(_WHOLE.fullmatch, (stored, computed)))
-    close = difference <= RELATIVE or abs(one - other) <= ZERO
+    close = bool(close_numbers(one, other))
     return difference, ROUNDING if close and not exact else DIFFERS
+
+
+def close_numbers(one: Any, other: Any) -> Any:
+    """Return whether two finite numbers, or those of two arrays, are equal up to rounding."""
+    # The gap of infinite numbers is not known, and 0 / 0 is decided by ``ZERO``.
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap, size = np.abs(np.subtract(one, other)), np.maximum(np.abs(one), np.abs(other))
+        return (gap <= ZERO) | (gap / size <= RELATIVE)
 
 
 def _changes(source: Source, experiment: Experiment) -> list[str]:

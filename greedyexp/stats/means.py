@@ -28,14 +28,32 @@ def t_interval(values, confidence: float = CONFIDENCE) -> tuple[float, float, fl
         If values are not a vector of finite numbers.
     """
     values = _checked(values)
-    quantile = _quantile(len(values), confidence)
+    half = float(half_widths(values, confidence))
     if not len(values):
         return np.nan, -np.inf, np.inf
     mean = float(values.mean())
-    if len(values) == 1:
-        return mean, -np.inf, np.inf
-    half = quantile * float(values.std(ddof=1)) / np.sqrt(len(values))
     return mean, mean - half, mean + half
+
+
+def half_widths(values: np.ndarray, confidence: float = CONFIDENCE) -> np.ndarray:
+    """Return half the length of Student's interval for the mean of each sample.
+
+    Parameters
+    ----------
+    values : array, shape (..., n)
+        Samples of finite numbers along the last axis.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    array, shape (...)
+        Infinite if n is less than 2.
+    """
+    n = values.shape[-1]
+    quantile = _quantile(n, confidence)
+    if n < 2:
+        return np.full(values.shape[:-1], np.inf)
+    return np.asarray(quantile * values.std(axis=-1, ddof=1) / np.sqrt(n))
 
 
 def fieller(a, b, confidence: float = CONFIDENCE) -> tuple[float, float, float]:

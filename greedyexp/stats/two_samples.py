@@ -1,53 +1,69 @@
-"""Differences between two samples, paired or independent: 95% intervals and p-values."""
+"""Differences between two samples, paired or independent: 95% intervals and p-values.
+
+Many pairs of samples are compared at once: the last axis holds the values of a sample, and the axes
+before it tell the pairs apart.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from greedyexp.stats.contrasts import combined_interval
-from greedyexp.stats.means import t_interval
+from greedyexp.stats.means import half_widths
 from greedyexp.stats.proportions import mcnemar, phi, wilson
 
 
 def difference_of_proportions(
     x: np.ndarray, y: np.ndarray, *, paired: bool
-) -> tuple[float, float, float, float]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Compare two proportions by McNemar's exact test if they are paired, else by Fisher's.
 
     Parameters
     ----------
-    x : array, shape (n,)
-    y : array, shape (m,)
+    x : array, shape (..., n)
+    y : array, shape (..., m)
         Zeros and ones; m = n if they are paired.
     paired : bool
-        True if x[i] and y[i] belong together.
+        True if x[..., i] and y[..., i] belong together.
 
     Returns
     -------
-    difference, low, high : float
+    difference, low, high : array, shape (...)
         mean(y) - mean(x), with Newcombe's 95% interval (see ``combined_interval``).
-    p_value : float
+    p_value : array, shape (...)
     """
-    rates, counts = [float(v.mean()) for v in (x, y)], [int(v.sum()) for v in (x, y)]
-    ends = [tuple(map(float, wilson(k, len(v)))) for k, v in zip(counts, (x, y), strict=True)]
-    correlation = np.eye(2)
+    n, m = x.shape[-1], y.shape[-1]
+    counts = [x.sum(axis=-1), y.sum(axis=-1)]
     if paired:
-        both = int((x * y).sum())
-        cells = (both, counts[0] - both, counts[1] - both, len(x) - sum(counts) + both)
-        p = mcnemar(*cells)
-        correlation[0, 1] = correlation[1, 0] = phi(*cells)
-    else:
+        counts.append((x * y).sum(axis=-1))
+    table = np.stack(counts, axis=-1).astype(int)
+    # Many pairs have the same counts, on which everything depends.
+    unique, inverse = np.unique(table.reshape(-1, len(counts)), axis=0, return_inverse=True)
+    found = np.array([_of_counts(n, m, *one) for one in unique.tolist()])
+    difference, low, high, p = found[inverse.reshape(table.shape[:-1])].T
+    return difference.T, low.T, high.T, p.T
+
+
+def _of_counts(
+    n: int, m: int, first: int, second: int, both: int | None = None
+) -> tuple[float, float, float, float]:
+    """Compare the proportions first / n and second / m; ``both`` is known if they are paired."""
+    lows, highs = zip(*(wilson(k, of) for k, of in ((first, n), (second, m))), strict=True)
+    correlation = np.eye(2)
+    if both is None:
         from scipy.stats import fisher_exact
 
-        table = np.array([[k, len(v) - k] for k, v in zip(counts, (x, y), strict=True)])
-        p = float(fisher_exact(table).pvalue)
-    lows, highs = zip(*ends, strict=True)
-    return *combined_interval([-1, 1], rates, lows, highs, correlation), p
+        p = float(fisher_exact(np.array([[first, n - first], [second, m - second]])).pvalue)
+    else:
+        cells = (both, first - both, second - both, n - first - second + both)
+        p = mcnemar(*cells)
+        correlation[0, 1] = correlation[1, 0] = phi(*cells)
+    return *combined_interval([-1, 1], [first / n, second / m], lows, highs, correlation), p
 
 
 def difference_of_means(
     x: np.ndarray, y: np.ndarray, *, paired: bool
-) -> tuple[float, float, float, float]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Compare two means by the paired t-test if they are paired, else by Welch's.
 
     If all paired differences are equal, they have no variance to estimate, and the sign test is
@@ -55,33 +71,43 @@ def difference_of_means(
 
     Parameters
     ----------
-    x : array, shape (n,)
-    y : array, shape (m,)
+    x : array, shape (..., n)
+    y : array, shape (..., m)
         Finite numbers; m = n if they are paired.
     paired : bool
-        True if x[i] and y[i] belong together.
+        True if x[..., i] and y[..., i] belong together.
 
     Returns
     -------
-    difference, low, high : float
+    difference, low, high : array, shape (...)
         mean(y) - mean(x), with its 95% interval.
-    p_value : float
+    p_value : array, shape (...)
     """
-    from scipy.stats import ttest_ind_from_stats, ttest_rel
-
+    n, m = x.shape[-1], y.shape[-1]
     if paired:
         d = y - x
-        difference, low, high = t_interval(d)
-        if np.ptp(d) <= 1e-9 * np.abs(d).max():
-            # Under the hypothesis each difference is as likely to have the other sign.
-            return difference, low, high, 1.0 if not d.any() else 2.0 ** (1 - len(d))
-        return difference, low, high, float(ttest_rel(d, np.zeros(len(d))).pvalue)
-    means, lows, highs = zip(*(t_interval(v) for v in (x, y)), strict=True)
-    interval = combined_interval([-1, 1], means, lows, highs, np.eye(2))
-    if min(len(x), len(y)) < 2 or not (np.ptp(x) or np.ptp(y)):
-        return *interval, 1.0
-    one, other = ((float(v.mean()), float(v.std(ddof=1)), len(v)) for v in (x, y))
-    welch = ttest_ind_from_stats(
-        one[0], one[1], one[2], other[0], other[1], other[2], equal_var=False
-    )
-    return *interval, float(welch.pvalue)
+        difference, half = d.mean(axis=-1), half_widths(d)
+        size = np.abs(d).max(axis=-1)
+        varies = np.ptp(d, axis=-1) > 1e-9 * size
+        # Under the hypothesis each difference is as likely to have the other sign.
+        p = np.where(size > 0, 2.0 ** (1 - n), 1.0)
+    else:
+        difference = y.mean(axis=-1) - x.mean(axis=-1)
+        # Half-widths of independent estimates add like standard errors.
+        half = np.hypot(half_widths(x), half_widths(y))
+        varies = (np.ptp(x, axis=-1) > 0) | (np.ptp(y, axis=-1) > 0)
+        varies &= min(n, m) > 1
+        p = np.ones(difference.shape)
+    if varies.any():
+        # Its import takes long, and equal samples do not need it.
+        from scipy.stats import ttest_1samp, ttest_ind_from_stats
+
+        if paired:
+            p[varies] = ttest_1samp(d[varies], 0.0, axis=-1).pvalue
+        else:
+            one, other = (
+                (v[varies].mean(axis=-1), v[varies].std(axis=-1, ddof=1), v.shape[-1])
+                for v in (x, y)
+            )
+            p[varies] = ttest_ind_from_stats(*one, *other, equal_var=False).pvalue
+    return difference, difference - half, difference + half, p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 
 import numpy as np
@@ -188,6 +189,78 @@ def test_last_digits_are_no_difference(runs, tmp_path):
     found = greedyexp.compare(runs["a"], edited(runs["a"], tmp_path / "run", last_digits))
     assert not found.differ
     assert found.changed.empty
+
+
+@pytest.mark.parametrize("other", ["b", "c"])
+def test_samples_are_the_finite_values_of_both_tables(runs, tmp_path, other):
+    """Empty and infinite cells and missing rows are left out, in pairs if the runs are paired."""
+
+    def thin(table):
+        table["training_error"] = table["training_error"].mask(table["replicate"] == 3)
+        table.loc[table["replicate"] == 5, "training_error"] = np.inf
+        table = table[(table["replicate"] != 7) | (table["algorithm"] == "pursuit")]
+        return table.sample(frac=1, random_state=0)
+
+    folder = edited(runs[other], tmp_path / "run", thin)
+    found = greedyexp.compare(runs["a"], folder)
+    assert found.paired == (other == "b")
+    tables = [pd.read_csv(path / "small.csv") for path in (runs["a"], folder)]
+    for (n_samples, algorithm), a in tables[0].groupby(["n_samples", "algorithm"]):
+        b = tables[1][(tables[1]["n_samples"] == n_samples) & (tables[1]["algorithm"] == algorithm)]
+        x, y = (one.set_index("replicate")["training_error"] for one in (a, b))
+        y = y[np.isfinite(y)]
+        if found.paired:
+            x, y = x[y.index.sort_values()], y.sort_index()
+        row = line(found, "training_error", n_samples=n_samples, algorithm=algorithm)
+        assert (row["n_a"], row["n_b"]) == (len(x), len(y))
+        assert len(y) == (10 if algorithm == "pursuit" else 9)
+        means = row["mean_a"], row["mean_b"], row["difference"]
+        assert means == pytest.approx((x.mean(), y.mean(), y.mean() - x.mean()), abs=1e-12)
+
+
+def test_changed_are_whole_numbers_that_are_close_and_infinite_ones(runs, tmp_path):
+    def large(table):
+        return table.assign(support_size=10**8)
+
+    def one_more(table):
+        table["training_error"] = [np.inf, *table["training_error"][1:]]
+        return table.assign(support_size=10**8 + 1)
+
+    folders = [edited(runs["a"], tmp_path / f.__name__, f) for f in (large, one_more)]
+    changed = greedyexp.compare(*folders).changed
+    assert changed["column"].value_counts().to_dict() == {"support_size": 72, "training_error": 1}
+
+
+def test_a_swept_parameter_that_a_run_lacks_has_its_default(runs, tmp_path):
+    """An earlier version had no such column, and another generator has no such parameter."""
+    settings = copy.deepcopy(SETTINGS)
+    settings["data"]["sweep"]["correlation"] = [0, 0.5]
+    out = tmp_path / "swept"
+    greedyexp.run(settings, out=out, engine="serial", progress=False)
+    one = edited(runs["a"], tmp_path / "one", lambda table: table.drop(columns="correlation"))
+    (one / "timings.csv").unlink()
+    found = greedyexp.compare(out / "small" / "quick", one)
+    assert found.paired
+    assert set(found.differences["correlation"]) == {0}
+    assert (found.differences["p_value"] == 1).all()
+    assert len(found.differences) == 18
+
+
+def test_rounding_of_independent_runs_is_no_difference(runs, tmp_path):
+    """Last digits that differ, without the variance of data, would have tiny p-values."""
+
+    def set_to(value):
+        def change(table):
+            wiggle = 1e-15 * np.arange(len(table))
+            return table.assign(training_error=value * (1 + wiggle))
+
+        return change
+
+    one = edited(runs["a"], tmp_path / "one", set_to(0.3))
+    for value, beyond in ((0.3 * (1 + 1e-8), 0), (0.3 * (1 + 1e-4), 6)):
+        found = greedyexp.compare(one, edited(runs["c"], tmp_path / str(value), set_to(value)))
+        assert not found.paired
+        assert (found.beyond_chance["column"] == "training_error").sum() == beyond
 
 
 def test_failures_are_no_successes_and_are_compared(runs, tmp_path):

@@ -63,6 +63,24 @@ def test_equal_differences_get_the_sign_test(x, y, p):
     assert difference_of_means(np.array(x), np.array(y), paired=True)[3] == p
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_many_pairs_are_compared_like_each_alone(paired):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(0, 1, (4, 3, 9)), rng.normal(0.5, 1, (4, 3, 9 if paired else 6))
+    # Some pairs have equal differences, or no variance.
+    y[0, :, :] = x[0, :, : y.shape[-1]] + 2
+    x[1, :, :], y[1, :, :] = 3, 4
+    for compare, a, b in (
+        (difference_of_means, x, y),
+        (difference_of_proportions, (x > 0) * 1.0, (y > 0) * 1.0),
+    ):
+        together = np.array(compare(a, b, paired=paired))
+        assert together.shape == (4, 4, 3)
+        for place in np.ndindex(4, 3):
+            alone = np.array(compare(a[place], b[place], paired=paired))
+            assert together[(slice(None), *place)] == pytest.approx(alone, rel=1e-12, abs=1e-15)
+
+
 def test_mcnemar_by_enumeration():
     for only_x, only_y in np.ndindex(9, 9):
         x = np.array([1.0] * (only_x + 3) + [0.0] * (only_y + 2))
