@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Literal
 
 from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.core.errors import ConfigError, DataError, placed_in
 from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.solution import Solution
 from greedyexp.problems.chains import as_chains
@@ -279,7 +279,8 @@ def run(
         seed=plain(seed),
         tag=tag,
     )
-    part = runner.Shard() if shard is None else runner.Shard.parse(shard)
+    with placed_in(f"shard={shard!r}"):
+        part = runner.Shard() if shard is None else runner.Shard.parse(shard)
     folder = FilePath(out) / f"{plan.subfolder}{part.suffix}"
     options = runner.RunOptions(
         engine=engine,

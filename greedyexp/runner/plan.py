@@ -110,8 +110,8 @@ class Plan:
             raise ConfigError(
                 "adaptive trials depend on the results of all shards, so no shard can be computed"
                 " by itself.",
-                place=f"--shard {shard}",
-                remedy="Give a number of trials, as with --trials 100, or run without --shard.",
+                place=f"shard {shard}",
+                remedy="Give a number of trials, or compute the experiment without shards.",
             )
         self._first = np.array([shard.first(experiment.seed, point) for point in experiment.points])
         self._step = shard.of

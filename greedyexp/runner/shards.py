@@ -46,20 +46,14 @@ class Shard:
         ConfigError
             If the text has another form, or there is no shard of this number.
         """
-        place = f"--shard {text}"
         found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
         if not found:
-            raise ConfigError(
-                "a shard is written K/N, the K-th of N.",
-                place=place,
-                remedy="For example --shard 3/16.",
-            )
+            raise ConfigError("a shard is written K/N, the K-th of N.", remedy="For example 3/16.")
         number, of = map(int, found.groups())
         if of == 0 or not 1 <= number <= of:
             last = max(of, 1)
             raise ConfigError(
                 f"there is no shard {number} of {of}: shards are numbered from 1 to {last}.",
-                place=place,
                 remedy=f"The indices of an array job must be 1 to {last}, too (Slurm:"
                 f" --array=1-{last}).",
             )

@@ -137,6 +137,8 @@ def test_tasks_may_come_as_columns(tasks):
         (lambda X, y: greedyexp.solve("lasso", X, y * np.inf), DataError, "y holds"),
         (lambda X, y: greedyexp.solve("lasso", X, y, tuning="theory"), DataError, "noise"),
         (lambda X, y: greedyexp.solve("lasso", [X, X], [y]), DataError, "2 tasks but y has 1"),
+        (lambda X, y: greedyexp.run("foba_uci", shard="5/4"), ConfigError, "^shard='5/4': there"),
+        (lambda X, y: greedyexp.run("foba_uci", shard=3), ConfigError, "^shard=3: a shard is"),
     ],
 )
 def test_bad_calls_get_a_sentence(tasks, call, error, words):

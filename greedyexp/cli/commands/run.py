@@ -12,7 +12,7 @@ import click
 
 from greedyexp.cli import completion, failures, options, plan, process, summaries, text
 from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, UserError
+from greedyexp.core.errors import ConfigError, UserError, placed_in
 from greedyexp.core.signals import Interrupted
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def command(
     from greedyexp.runner import RunOptions, Shard
 
     if shard is not None:
-        how["shard"] = Shard.parse(shard)
+        with placed_in(f"--shard {shard}"):
+            how["shard"] = Shard.parse(shard)
     options = RunOptions(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:
