@@ -69,7 +69,7 @@ class Explanation:
     jobs : int
         Number of workers.
     since : tuple of str
-        Without a journal: what differs from the run that wrote the manifest.
+        If no journal has the earlier replicates: what differs from the run that wrote the manifest.
     """
 
     total: int
@@ -115,6 +115,8 @@ def explain(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS
         if not (folder / JOURNAL).is_file():
             return _without_journal(plan, folder, options)
         with Journal(folder, read_only=True) as journal:
+            if journal.empty:
+                return _without_journal(plan, folder, options)
             plan.grow_fully(journal, retry_failed=options.retry_failed)
             return _Comparison(plan, journal).explanation(options)
 
@@ -142,21 +144,19 @@ def _explain_folder(folder: Path, options: RunOptions) -> Explanation:
 
 
 def _without_journal(plan: Plan, folder: Path, options: RunOptions) -> Explanation:
-    """Explain a run that computes everything; compare versions with the manifest, if any."""
+    """Explain a run without earlier replicates; compare versions with the manifest, if any."""
     manifest = read_manifest(folder)
-    if not manifest:
+    done = int(manifest["replicates"]["done"]) if manifest else 0
+    if not done:
         return _explanation(plan, Counter({("nothing is computed yet",): len(plan)}), options)
     # Reads the data files.
     plan.fingerprints.components()
     versions = version_changes(manifest, provenance(folder, plan.experiment))
     files = changed_files(manifest, plan.files.checksums())
-    done = int(manifest["replicates"]["done"])
-    seconds = None
-    if done:
-        seconds = manifest["algorithm_seconds"] / done * len(plan) / _jobs(options)
+    seconds = manifest["algorithm_seconds"] / done * len(plan) / _jobs(options)
     return _explanation(
         plan,
-        Counter({("there is no journal of the earlier run",): len(plan)}),
+        Counter({("no journal has the replicates of the earlier run",): len(plan)}),
         options,
         seconds=seconds,
         timed=done,

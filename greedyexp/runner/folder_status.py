@@ -328,13 +328,13 @@ def finished_experiment(folder: Path, settings: Mapping[str, Any]) -> Experiment
     """Return the experiment of the settings in a run folder with a table; see ``experiment_of``.
 
     Relative paths of its data start from the folder of the experiment file if the run was made on
-    this machine, and otherwise from the run folder.
+    this machine, and otherwise from the run folder, also if the journal cannot be read.
     """
     from greedyexp.runner.journal import Journal
 
     origin = None
     if (folder / JOURNAL).is_file():
-        with Journal(folder, read_only=True) as journal:
+        with suppress(StorageError), Journal(folder, read_only=True) as journal:
             origin = journal.origin
     return _reloaded(dict(settings), folder, origin or folder)
 

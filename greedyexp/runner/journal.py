@@ -142,6 +142,12 @@ class Journal:
         """False if the journal has replicates of unknown components, of an earlier version."""
         return self._has_components and self._meta("unrecorded") is None
 
+    @property
+    def empty(self) -> bool:
+        """True if no replicate is finished."""
+        with _storage_errors(self.path):
+            return self._db.execute("SELECT 1 FROM outcomes LIMIT 1").fetchone() is None
+
     def everything(self) -> Iterator[list[JournalEntry]]:
         """Yield all entries, of any experiment, in lists of moderate length."""
         with _storage_errors(self.path):

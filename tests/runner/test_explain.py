@@ -14,6 +14,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.report.replay import replay
 from greedyexp.runner import fingerprint
 from greedyexp.runner import manifest as manifests
+from greedyexp.runner.explanation import Group
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.shards import Shard
 
@@ -189,6 +190,21 @@ def test_merged_journals_say_why(lab):
     assert explained(lab, data={"noise": 0.25}) == {"data.noise: 0.5 -> 0.25": ALL}
 
 
+def test_an_empty_journal_has_no_earlier_replicates(lab):
+    folder = lab.folder / "1"
+    lab.run(folder=folder, how={"shard": Shard(1, 2)})
+    with sqlite3.connect(folder / "journal.sqlite") as db:
+        db.execute("DELETE FROM outcomes")
+    db.close()
+    size = runner.explain_folder(folder).missing
+    (group,) = runner.explain_folder(folder).groups
+    assert group == Group(("no journal has the replicates of the earlier run",), size)
+    (folder / "manifest.json").unlink()
+    (folder / "lab.csv").unlink()
+    runner.merge([folder], lab.results)
+    assert explained(lab) == {"nothing is computed yet": ALL}
+
+
 def test_without_a_journal_versions_are_compared(lab, monkeypatch):
     monkeypatch.setattr(manifests, "git_state", lambda *_: {"commit": "c" * 40, "dirty": False})
     lab.run()
@@ -200,7 +216,7 @@ def test_without_a_journal_versions_are_compared(lab, monkeypatch):
     before = json.loads(text)["algorithm_seconds"]
     found = runner.explain_folder(lab.results, runner.RunOptions(jobs=2))
     assert [group.reasons for group in found.groups] == [
-        ("there is no journal of the earlier run",)
+        ("no journal has the replicates of the earlier run",)
     ]
     assert found.missing == ALL
     assert found.since == (f"scipy 0.1 -> {version}",)
