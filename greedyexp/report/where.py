@@ -69,7 +69,8 @@ def choose(source: Source, where: Mapping[str, Any]) -> list[int]:
     require_columns(frame, list(where))
     said: list[str] = []
     for name, value in where.items():
-        kept = frame[matches(frame[name], [value])]
+        # The whole column says whether its values are booleans.
+        kept = frame[matches(source.frame[name], [value])[frame.index]]
         if kept.empty:
             rest = f" with {', '.join(said)}" if said else ""
             raise ConfigError(
@@ -93,6 +94,8 @@ def _nearest(column: pd.Series[Any], wanted: Any) -> str:
     numbers = all(isinstance(one, (int, float)) for one in levels)
     if not levels:
         return "Its cells are empty in these rows; write null for an empty cell."
+    if numbers and isinstance(wanted, bool):
+        return f"Its values are numbers, {show(min(levels))} to {show(max(levels))}."
     if not numbers or not isinstance(wanted, (int, float)):
         return did_you_mean(str(wanted), map(str, levels))
     below = [one for one in levels if one < wanted]

@@ -309,13 +309,16 @@ def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
     """Return a mask of the cells equal to one of the values.
 
     Numbers match up to rounding, None matches an empty cell. A number given as text matches too,
-    because protocols store the numbers of features without names as text.
+    because protocols store the numbers of features without names as text. A boolean matches only in
+    columns of zeros and ones, as booleans are written.
     """
     import pandas as pd
 
     keep: pd.Series[bool] = pd.Series(False, index=column.index)
+    numeric = pd.api.types.is_numeric_dtype(column)
     for value in wanted:
-        number = _number(value) if pd.api.types.is_numeric_dtype(column) else None
+        wrong = isinstance(value, bool) and not _has_booleans(column)
+        number = _number(value) if numeric and not wrong else None
         if value is None:
             keep |= column.isna()
         elif number is not None:
@@ -323,6 +326,11 @@ def matches(column: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[bool]:
         else:
             keep |= column.astype(str) == str(value)
     return keep
+
+
+def _has_booleans(column: pd.Series[Any]) -> bool:
+    # Two replicates are no booleans.
+    return column.name != "replicate" and bool(column.dropna().isin((0, 1)).all())
 
 
 def _number(value: Any) -> float | None:

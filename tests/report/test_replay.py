@@ -243,6 +243,8 @@ def test_packages_of_other_algorithms_are_no_change(tmp_path):
         ("sparsity=2", "no row has sparsity = 2. The nearest are 1 and 3."),
         ("sparsity=.nan", "no row has sparsity = nan. Write null for an empty cell."),
         ("sparsity=3,replicate=9", "no row with sparsity = 3 has replicate = 9. The nearest is 2."),
+        ("replicate=true", "no row has replicate = true. Its values are numbers, 0 to 2."),
+        ("sparsity=true", "no row has sparsity = true. Its values are numbers, 1 to 3."),
         ("algorithm=lassso (n_lams=20)", "Did you mean 'lasso (n_lams=20)'?"),
         ("sparsty=3", "the table has no column 'sparsty'. Did you mean 'sparsity'?"),
         (
@@ -376,6 +378,11 @@ def test_a_table_without_rows_is_refused(call, run):
     (run / "manifest.json").unlink()
     for command in (("replay", run), ("compare", run, run)):
         refused(call(*command, cwd=run), "the table of this run has no rows. Run the experiment")
+
+
+def test_a_damaged_journal_does_not_matter(made, run):
+    (run / "journal.sqlite").write_bytes(b"not a database" * 100)
+    assert greedyexp.replay(run, WHERE).values.equals(greedyexp.replay(made, WHERE).values)
 
 
 def test_errors_in_the_settings_of_a_run_name_its_file(call, run):

@@ -8,7 +8,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.results.context import Context
-from greedyexp.results.records import group_columns
+from greedyexp.results.records import group_columns, matches
 from greedyexp.results.text import count_text
 
 SWEPT = [f"rmp (lam={lam}, L={size})" for lam in (0.1, 1.0) for size in (1, 2)]
@@ -73,3 +73,11 @@ def test_sizes_count_as_columns_and_others_must_be_there():
 def test_counts_that_vary_are_written_as_a_range():
     assert count_text(pd.Series([3, 3])) == "3"
     assert count_text(pd.Series([2, 3])) == "2 to 3"
+
+
+def test_a_boolean_is_no_number():
+    numbers, booleans = pd.Series([0.0, 1.0, 2.0, None]), pd.Series([0.0, 1.0, None])
+    assert matches(numbers, [1]).tolist() == [False, True, False, False]
+    assert not matches(numbers, [True, False]).any()
+    assert matches(booleans, [True]).tolist() == [False, True, False]
+    assert not matches(pd.Series([0, 1], name="replicate"), [True]).any()
