@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from figure_frames import legend_handles, legend_texts, style  # noqa: F401 (an autouse fixture)
 from matplotlib.colors import same_color
-from scipy import stats
 from tradeoff_frames import CONTEXT, EPSILONS, accuracy_rows, size, step_rows, table
 
 from greedyexp.core import registry
@@ -16,7 +15,7 @@ from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures._plot import COLOURS
 from greedyexp.figures._plot.marks import isolated
 from greedyexp.figures.tradeoff.accuracy_curve import accuracy_curve
-from greedyexp.results.theorems import accuracies, growth, is_random
+from greedyexp.results.theorems import is_random
 from greedyexp.theory import sparsity_bounds as bounds
 from greedyexp.theory import sparsity_smoothing as smoothing
 from greedyexp.theory.theorems import theorems as known_theorems
@@ -41,10 +40,6 @@ def lines(axis, gid, colour=None):
     ]
 
 
-def said(axis):
-    return [text.get_text() for text in axis.texts if text.get_gid() == "said"]
-
-
 def legend(figure):
     return legend_texts(figure)
 
@@ -57,7 +52,7 @@ def test_lines_are_medians_over_replicates_and_bounds_stand_beside_them():
     for axis, (name, colour, times) in zip(figure.axes, shown, strict=True):
         ((line,), (bound,)) = lines(axis, "measured"), lines(axis, "promise")
         assert same_color(line.get_color(), colour)
-        assert same_color(bound.get_color(), colour)
+        assert same_color(bound.get_color(), "black")
         middle = size(name, 1)
         steps = [np.ceil(middle / e) for e in sorted(EPSILONS) if e < 1]
         assert line.get_xdata().tolist() == sorted(EPSILONS)
@@ -192,7 +187,7 @@ def test_what_was_not_reached_is_marked_in_the_strip():
     assert "Accuracy not reached: 23.33% of all pairs" in figure.get_supxlabel()
 
 
-def test_data_marks_and_words_have_places_of_their_own():
+def test_data_and_marks_have_places_of_their_own():
     figure = accuracy_curve(both(budget=4500), CONTEXT, panel=None)
     figure.canvas.draw()
     (axis,) = figure.axes
@@ -200,55 +195,20 @@ def test_data_marks_and_words_have_places_of_their_own():
     for line in lines(axis, "unreached"):
         height = axis.transAxes.transform((0, line.get_ydata()[0]))[1]
         assert strip.y0 < height < strip.y1
-    words = [text.get_window_extent() for text in axis.texts]
-    assert len(words) == 2
-    assert all(box.y0 >= strip.y1 for box in words)
-    assert words[0].y0 > words[1].y1 - 1
     for kind in ("measured", "promise"):
         for line in lines(axis, kind):
             assert line.get_clip_box().y1 <= strip.y0 + 1e-6
 
 
-def test_growth_is_the_mean_of_the_replicates_own_slopes():
-    frame = both(epsilons=(1e-1, 1e-3, 1e-4))
-    frame["steps"] = frame["steps"] ** np.where(frame["replicate"] == 1, 1.25, 1.0)
-    (text,) = said(accuracy_curve(frame, CONTEXT).axes[0])
-    own = []
-    for _, one in frame[frame["theorem"] == "T2"].groupby("replicate"):
-        own.append(stats.linregress(-np.log10(one["epsilon"]), np.log10(one["steps"])).slope)
-    low, high = stats.t.interval(0.95, 2, np.mean(own), stats.sem(own))
-    assert text.endswith(f"p = {np.mean(own):.3g} [{low:.3g}, {high:.3g}]")
-
-
-def test_growth_by_factors_of_ten_and_below_an_accuracy():
-    frame = both()
-    frame["steps"] = 5 + 7 * -np.log10(frame["epsilon"]) + frame["replicate"]
-    frame.loc[frame["epsilon"] == 1, "steps"] = 1000
-    figure = accuracy_curve(frame, CONTEXT, law={"T3": "log"}, fit_below=0.1)
-    assert said(figure.axes[2]) == ["7 [7, 7] per factor of ten"]
-    assert "p = " in said(figure.axes[0])[0]
-    assert "over accuracies of at most 0.1" in figure.get_supxlabel()
-    (whole,) = said(accuracy_curve(frame, CONTEXT, law={"T3": "log"}).axes[2])
-    assert whole.startswith("-")
-    with pytest.raises(ConfigError, match="unknown theorem 'T33' in `law`"):
-        accuracy_curve(frame, CONTEXT, law={"T33": "log"})
-
-
-def test_a_slope_needs_three_accuracies_and_one_replicate_has_no_interval():
-    frame = both(epsilons=(0.1, 0.01), trials=1)
-    figure = accuracy_curve(frame, CONTEXT)
-    assert said(figure.axes[0]) == []
-    assert "Growth" not in figure.get_supxlabel()
-    (text,) = said(accuracy_curve(both(trials=1), CONTEXT).axes[0])
-    assert text.endswith("p = 1")
-    rows = accuracies(both(), ["algorithm", "theorem"], "steps", "")
-    assert growth(rows, both(), "power", fit_below=1e-9).replicates == 0
-
-
-def test_what_does_not_grow_has_a_slope_of_0():
-    frame = both()
-    frame["steps"] = 3
-    assert said(accuracy_curve(frame, CONTEXT).axes[0])[0].endswith("p = 0 [0, 0]")
+def test_bounds_have_the_colour_of_their_algorithm_only_if_they_differ():
+    frame = table([*accuracy_rows("forward"), *accuracy_rows("corrective")])
+    (axis,) = accuracy_curve(frame, CONTEXT).axes
+    colours = [line.get_color() for line in lines(axis, "promise")]
+    assert all(map(same_color, colours, (CORRECTIVE, FORWARD)))
+    frame["steps_bound"] = 9 / frame["epsilon"]
+    (axis,) = accuracy_curve(frame, CONTEXT).axes
+    (bound,) = lines(axis, "promise")
+    assert same_color(bound.get_color(), "black")
 
 
 def test_a_huge_promise_does_not_squeeze_what_is_measured():
@@ -347,5 +307,3 @@ def test_many_panels_in_a_row_are_narrower_and_their_numbers_apart():
         boxes = [text.get_window_extent() for text in axis.get_xticklabels()]
         boxes = sorted((box for box in boxes if box.width), key=lambda box: box.x0)
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-        words = [text.get_window_extent().x1 for text in axis.texts if text.get_gid() == "said"]
-        assert max(words) < axis.get_window_extent().x1

@@ -164,6 +164,38 @@ def test_a_figure_shows_ratios_on_the_same_data(frame):
         figure_of(frame, CONTEXT, **options)
 
 
+def test_panels_of_one_metric_have_one_scale(frame):
+    both = pd.concat([frame.assign(norm=5, error=2 * frame["error"]), frame.assign(norm=1)])
+    options = {"row": "n_train", "metrics": {"error": STYLES["error"]}, "panel": "norm"}
+    axes = figure_of(both, CONTEXT, **options).axes
+    assert [axis.get_title() for axis in axes] == ["‖b*‖ = 1", "‖b*‖ = 5"]
+    small, large = (axis.lines[0].get_ydata() for axis in axes)
+    np.testing.assert_allclose(large, 2 * small)
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert axes[0].get_ylim()[1] > max(large)
+    several = figure_of(both, CONTEXT, **options | {"metrics": STYLES}).axes
+    assert [axis.get_ylabel() for axis in several] == 2 * ["mean error (%)", "size"]
+
+
+def test_bounds_are_dashed_in_the_panel_of_their_metric(frame):
+    frame["promise"] = 3 * frame["error"]
+    options = {"row": "n_train", "metrics": STYLES, "bounds": {"error": "promise"}}
+    picture = figure_of(frame, CONTEXT, **options)
+    first, second = picture.axes
+    drawn = [line for line in first.lines if line.get_gid() == "promise"]
+    assert [line.get_color() for line in drawn] == [COLOURS[3], COLOURS[1]]
+    for line, label in zip(drawn, ("lasso", "ours"), strict=True):
+        means = [300 * values(frame, label, n).mean() for n in (10, 20)]
+        np.testing.assert_allclose(line.get_ydata(), means)
+        assert max(means) < first.get_ylim()[1]
+    assert not [line for line in second.lines if line.get_gid() == "promise"]
+    assert legend_texts(picture)[-1] == "bound"
+    part = registry.find("figure", "comparison")
+    assert "promise" in part.columns(**options)
+    with pytest.raises(ConfigError, match="`bounds` names 'eror', which is not shown"):
+        figure_of(frame, CONTEXT, **options | {"bounds": {"eror": "promise"}})
+
+
 def test_published_numbers_are_found_by_value():
     rows = [(n, k, "lasso", "ok", 1.0) for n in (1 / 3, 2.0) for k in range(2)]
     frame = pd.DataFrame(rows, columns=["kappa", "replicate", "algorithm", "status", "error"])

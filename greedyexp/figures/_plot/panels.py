@@ -124,9 +124,9 @@ class Panels:
             [
                 [
                     {column: value for column, value in ((row, i), (panel, j)) if column}
-                    for j in _levels(frame, panel, context)
+                    for j in panel_levels(frame, panel, context)
                 ]
-                for i in _levels(frame, row, context)
+                for i in panel_levels(frame, row, context)
             ],
             **size,
         )
@@ -333,7 +333,8 @@ def _broken(line: str, width: int) -> list[str]:
     return parts
 
 
-def _levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
+def panel_levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
+    """Return the values of a column in the order of panels; [None] without a column."""
     if column is None:
         return [None]
     levels = list(frame[column].unique())

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# Fractions of the height for a line of triangles, a line of text, and the gap below either.
-_MARKS, _TEXT, _GAP = 0.045, 0.06, 0.015
+# Fractions of the height for a line of triangles, and the gap below it.
+_MARKS, _GAP = 0.045, 0.015
 # Distance of 0 below the other numbers, in parts of their height.
 _ZERO = 0.07
 
 
 class CountsAxis:
-    """A logarithmic axis, with a strip for accuracies that were not reached and text above it.
+    """A logarithmic axis, with a strip for accuracies that were not reached.
 
     Parameters
     ----------
@@ -30,11 +30,9 @@ class CountsAxis:
         The result of ``spread_reached``, with columns ``algorithm`` and ``epsilon``.
     bounds : array_like
         Other numbers, shown up to a factor above the measurements.
-    texts : int >= 0
-        Largest number of lines of text in a panel.
     """
 
-    def __init__(self, measured: pd.DataFrame, bounds: Any, texts: int = 0):
+    def __init__(self, measured: pd.DataFrame, bounds: Any):
         unreached = measured[measured["reached"] < measured["replicates"]]
         self._algorithms = sorted(unreached["algorithm"].unique())
         self._kinds = set(unreached["reached"] > 0)
@@ -49,8 +47,7 @@ class CountsAxis:
         self._zero = least / (self.most / least) ** _ZERO if has_zero else None
         self.least = (self._zero or least) / (1.15 if has_zero else 1.0)
         marks = len(self._algorithms) * _MARKS + _GAP if self._algorithms else 0.0
-        self._text_edge = 1.0 - (texts * _TEXT + _GAP if texts else 0.0)
-        self._edge = self._text_edge - marks
+        self._edge = 1.0 - marks
 
     def heights(self, values: pd.Series) -> pd.Series:
         """Return the heights of numbers; nan for infinite ones."""
@@ -99,18 +96,12 @@ class CountsAxis:
         plot.set_ticks(axis.yaxis, [*zero, *ticks], [*["0"] * len(zero), *plot.tick_labels(ticks)])
         axis.set_ylim(self.least, self.least * (self.most / self.least) ** (1.0 / self._edge))
         if self._algorithms:
-            size = self._text_edge - self._edge
             strip: plot.Style = {"color": "0.955", "zorder": 0.5, "linewidth": 0}
             strip["transform"] = axis.transAxes
-            axis.add_patch(Rectangle((0, self._edge), 1, size, **strip))
+            axis.add_patch(Rectangle((0, self._edge), 1, 1.0 - self._edge, **strip))
         for line in (*axis.lines, *axis.collections):
             if line.get_gid() != "unreached":
                 line.set_clip_path(Rectangle((0, 0), 1, self._edge, transform=axis.transAxes))
-
-    def write(self, axis: Axes, texts: list[tuple[str, Any]]) -> None:
-        """Write texts in their colours, below each other at the top of a panel."""
-        for place, (text, colour) in enumerate(texts):
-            self._write(axis, text, 1.0 - _GAP / 2 - place * _TEXT, colour, "said")
 
     def write_hidden(self, axis: Axes, bounds: Mapping[str, pd.Series]) -> None:
         """Write below the strip which bounds are entirely above the axis.
@@ -123,16 +114,9 @@ class CountsAxis:
         hidden = [title for title, numbers in bounds.items() if (numbers > self.most).all()]
         if hidden:
             text = "promised" if len(hidden) == len(bounds) else ", ".join(hidden)
-            self._write(axis, f"{text}: beyond the axis", self._edge - _GAP, "0.45", "beyond")
-
-    def _write(self, axis: Axes, text: str, height: float, colour: Any, gid: str) -> None:
-        style: plot.Style = {
-            "va": "top",
-            "fontsize": plot.small_text(),
-            "color": colour,
-            "gid": gid,
-        }
-        axis.text(0.02, height, text, transform=axis.transAxes, **style)
+            style: plot.Style = {"va": "top", "fontsize": plot.small_text(), "color": "0.45"}
+            style |= {"gid": "beyond", "transform": axis.transAxes}
+            axis.text(0.02, self._edge - _GAP, f"{text}: beyond the axis", **style)
 
     def handles(self, limit: str = "") -> list[Line2D]:
         """Return the legend entries of the triangles.

@@ -16,7 +16,7 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, identity, replicates, rows_where
 from greedyexp.results.summaries import spread_reached, spread_text
 from greedyexp.results.text import failures_text, origin_text, title_text
-from greedyexp.results.theorems import FitBelow, Growth, Laws, WhereTheorem, theorem_title
+from greedyexp.results.theorems import WhereTheorem, theorem_title
 from greedyexp.results.words import axis_label
 
 if TYPE_CHECKING:
@@ -46,57 +46,52 @@ def accuracy_curve(
     panel: plot.Panel = "theorem",
     row: plot.Row = None,
     count: Count = "steps",
-    law: Laws = {},  # noqa: B006
-    fit_below: FitBelow = None,
     where: WhereTheorem = {},  # noqa: B006
 ) -> Figure:
     """Steps k(epsilon) until the excess risk is at most epsilon, against epsilon, both logarithmic.
 
-    Lines are medians over replicates with bands, one for each algorithm. Dashed lines of the same
-    colour are medians of a theorem's bound: a solid line above its dashed one refutes the theorem.
+    Lines are medians over replicates with bands, one for each algorithm. Dashed lines are
+    medians of a theorem's bound, black if the bound of all algorithms of a panel is the same: a
+    solid line above its dashed one refutes the theorem.
     The bound of Theorem 1 holds with probability 1/2. All lines refer to one reference. An accuracy
     that some replicate did not reach has a triangle in the strip at the top, open if none did and
     half filled if some did. An accuracy that needs no step is drawn at 0, below the other numbers.
-    The text at the top of each panel gives the measured growth: the slope of the least-squares line
-    through the accuracies that a replicate reached, averaged over replicates, with its 95% t
-    interval. Replicates that failed are left out and counted below.
+    Replicates that failed are left out and counted below. The table ``slopes`` has the growth.
     """
     frame = rows_where(frame, where)
     frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
     rows = theorems.accuracies(frame, keys, count, _remedy(panel, row))
-    theorems.refuse_unknown("law", law, rows)
     styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     table, bounds = _measured(rows, frame, keys), _bounds(rows, frame, keys, count)
     dashes = _dashes(bounds, "theorem" in (panel, row))
     panels = plot.Panels.by_columns(rows, context, row, panel)
-    texts = [
-        _growth_texts(plot.inside(rows, values), frame, law, fit_below, styles)
-        for _, values in panels
-    ]
     along = plot.LogAxis("epsilon", rows["epsilon"])
-    vertical = CountsAxis(table, bounds["median"], max(map(len, texts)))
+    vertical = CountsAxis(table, bounds["median"])
     marked = set()
-    for (axis, values), growths in zip(panels, texts, strict=True):
+    for axis, values in panels:
         for name, points in plot.inside(table, values).groupby("algorithm", sort=True):
             vertical.draw(axis, points, styles.of(name))
         shown = plot.inside(bounds, values)
-        for (label, theorem), line in shown.groupby(["algorithm", "theorem"]):
-            heights, colour = vertical.heights(line["median"]), styles.of(label)["color"]
-            if plot.draw_bound(axis, line["epsilon"], heights, colour, dashes[str(theorem)]):
-                marked.add(str(theorem))
+        for theorem, own in shown.groupby("theorem", sort=False):
+            lines = [line for _, line in own.groupby("algorithm", sort=True)]
+            same = all(_values(line) == _values(lines[0]) for line in lines)
+            for line in lines[:1] if same else lines:
+                colour = "black" if same else styles.of(line["algorithm"].iloc[0])["color"]
+                heights = vertical.heights(line["median"])
+                if plot.draw_bound(axis, line["epsilon"], heights, colour, dashes[str(theorem)]):
+                    marked.add(str(theorem))
         along.apply(axis)
         # Smaller epsilon to the right.
         axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
         vertical.apply(axis)
-        vertical.write(axis, growths)
         by_theorem = shown.groupby("theorem", sort=False)["median"]
         vertical.write_hidden(axis, {theorem_title(str(name)): line for name, line in by_theorem})
         if not axis.lines:
             axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
         panels.title(axis, theorems.title_theorem(values), context)
     panels.label(axis_label("epsilon"), axis_label(count))
-    own = [*identity(frame), "reference", "epsilon"]
-    unreached = np.isinf(rows.drop_duplicates(own)["taken"]).mean()
+    pairs = [*identity(frame), "reference", "epsilon"]
+    unreached = np.isinf(rows.drop_duplicates(pairs)["taken"]).mean()
     note = [
         f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
         theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
@@ -104,7 +99,6 @@ def accuracy_curve(
         f"Accuracy not reached: {unreached:.2%} of all pairs of replicate and accuracy."
         if unreached
         else "",
-        theorems.growth_text(fit_below) if any(texts) else "",
     ]
     return panels.finish(
         *styles.legends(),
@@ -151,30 +145,8 @@ def _dashes(bounds: pd.DataFrame, in_panels: bool) -> dict[str, Any]:
     return dict.fromkeys(names, plot.LINES[1]) if in_panels else plot.cycle(names, plot.LINES[1:])
 
 
-def _growth_texts(
-    rows: pd.DataFrame,
-    frame: pd.DataFrame,
-    law: Mapping[str, theorems.Law],
-    fit_below: float | None,
-    styles: plot.LineStyles,
-) -> list[tuple[str, str]]:
-    """Return the growth of each line of a panel as text, once for each law of its theorems."""
-    texts = []
-    for label, line in rows.groupby("algorithm", sort=True):
-        for kind in dict.fromkeys(law.get(theorem, "power") for theorem in line["theorem"]):
-            one = theorems.growth(line, frame, kind, fit_below)
-            if one.replicates > 0:
-                texts.append((_growth_text(kind, one), styles.of(label)["color"]))
-    return texts
-
-
-def _growth_text(law: str, one: Growth) -> str:
-    # A slope may differ from zero by rounding.
-    value, low, high = (f"{round(end, 9) + 0.0:.3g}" for end in (one.value, one.low, one.high))
-    span = "" if np.isinf(one.low) else f" [{low}, {high}]"
-    if law == "power":
-        return rf"$\varepsilon^{{-p}}$ with p = {value}{span}"
-    return f"{value}{span} per factor of ten"
+def _values(line: pd.DataFrame) -> list[tuple[float, float]]:
+    return [*zip(line["epsilon"], line["median"], strict=True)]
 
 
 def _budget_text(frame: pd.DataFrame) -> str:
