@@ -13,7 +13,7 @@ from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
 from greedyexp.results.text import group_text
-from greedyexp.results.words import axis_label
+from greedyexp.results.words import axis_label, short_name
 from greedyexp.stats.sequential import located_crossing
 
 if TYPE_CHECKING:
@@ -90,9 +90,11 @@ def facts(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def level_text(of: str, level: float) -> str:
-    """Return the name of a threshold, for axes and captions."""
+def level_text(of: str, level: float, per: str | None = None) -> str:
+    """Return the name of a threshold, divided by ``per``, for axes and captions."""
     quantity = r"$\theta$" if of == "theta" else axis_label(of)
+    if per is not None:
+        quantity = f"{short_name(of)} / {short_name(per)}"
     return f"{quantity} at {100 * level:.4g}% success"
 
 

@@ -46,6 +46,7 @@ _AXES = {
     "kappa": r"shared fraction of the supports $\kappa$",
     "noise_std": r"standard deviation of the noise $\sigma$",
     "p": "number of features $p$",
+    "n_samples": "number of samples $n$",
     "sparsity": "nonzero true coefficients $s$",
     "correlation": r"correlation of neighbouring features $\rho$",
     "norm": r"norm of the true coefficients $\|b^*\|$",

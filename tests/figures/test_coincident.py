@@ -28,14 +28,14 @@ def drawn(*heights, panels=1, log=False):
     return note, grid.axes[0, 0].lines
 
 
-def test_the_lower_of_two_equal_curves_is_wider_and_its_markers_hollow():
+def test_the_lower_of_two_equal_curves_is_wider_and_its_markers_pale():
     note, (lower, upper, other) = drawn(X + 1, X + 1, X + 2)
     assert note == "Curves that coincide: a = b."
     assert lower.get_linewidth() > upper.get_linewidth() + 2
     assert lower.get_markersize() > upper.get_markersize() + 2
-    assert lower.get_markerfacecolor() == "white"
+    assert lower.get_markerfacecolor() == lower.get_color() != lower.get_markeredgecolor()
     assert upper.get_linewidth() == other.get_linewidth()
-    assert other.get_markerfacecolor() != "white"
+    assert other.get_markeredgecolor() == other.get_color()
 
 
 @pytest.mark.parametrize(("apart", "equal"), [(0.01, True), (0.3, False)])

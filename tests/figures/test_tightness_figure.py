@@ -99,7 +99,7 @@ def test_lines_are_medians_and_what_is_known_stands_beside_them():
 
 def test_what_is_below_the_best_predictor_is_shaded():
     (axis,) = tightness(rows(norms=(3.0,), errors=("squared",)), CONTEXT).axes
-    shade = next(one for one in axis.collections if same_color(one.get_facecolor()[0], "0.88"))
+    shade = next(one for one in axis.collections if one.get_hatch())
     corners = shade.get_paths()[0].vertices
     least = {epsilon: exact(3.0, "squared", epsilon) for epsilon in EPSILONS}
     for epsilon, top in least.items():
@@ -120,7 +120,7 @@ def test_one_error_has_marks_and_its_shade():
         assert len(set(marks.values())) == 4
         assert "None" not in marks.values()
         assert handles["minimum over all predictors"].get_marker() == marks["exact"]
-        (shade,) = [patch for patch in axis.patches if same_color(patch.get_facecolor(), "0.88")]
+        (shade,) = [patch for patch in axis.patches if patch.get_hatch()]
         assert shade.get_y() + shade.get_height() == exact(3.0, error, 0.1)
     whole = tightness(frame, CONTEXT).axes[0]
     assert lines(whole, "exact")[0].get_marker() == "None"

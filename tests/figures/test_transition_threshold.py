@@ -9,6 +9,7 @@ from figure_frames import THETAS, legend_texts, outcomes, style  # noqa: F401 (a
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.phase_transition.transition_threshold import transition_threshold
@@ -200,6 +201,20 @@ def test_the_level_moves_the_threshold(frame):
     figure = transition_threshold(frame, CONTEXT, level=0.9)
     assert np.all(drawn(figure, OURS)[1] > at_half)
     assert "90% success" in figure.axes[0].get_ylabel()
+
+
+def test_thresholds_are_divided_by_a_column(frame):
+    sized = frame.assign(n_samples=26 * frame["theta"], s=13)
+    figure = transition_threshold(sized, CONTEXT, of="n_samples", per="s", scale="log")
+    plain = drawn(transition_threshold(frame, CONTEXT, theory=False), OURS)[1]
+    np.testing.assert_allclose(drawn(figure, OURS)[1], 2 * plain)
+    assert figure.axes[0].get_ylabel() == "n / s at 50% success"
+    assert figure.axes[0].get_xscale() == "log"
+    part = registry.find("figure", "transition_threshold")
+    assert "s" in part.columns(x="kappa", of="n_samples", per="s", line=["algorithm"])
+    two = pd.concat([sized, sized.assign(s=26)])
+    with pytest.raises(ConfigError, match="'s' has several values for one threshold"):
+        transition_threshold(two, CONTEXT, of="n_samples", per="s")
 
 
 def test_note_states_profile_trials_and_intervals(frame):

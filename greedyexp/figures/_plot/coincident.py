@@ -24,7 +24,7 @@ _MOST_NAMED = 3
 def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
     """Show each labelled line below another one around it, and return the labels of equal lines.
 
-    The lower line gets a wide and light line with large hollow markers. Limits and scales of the
+    The lower line gets a wide and light line with large pale markers. Limits and scales of the
     panel must be final.
     """
     groups: list[list[Line2D]] = []
@@ -94,10 +94,11 @@ def _widen(line: Line2D, above: int) -> None:
     if above == 0:
         return
     colour = line.get_color()
-    line.set_markeredgecolor(colour)
-    line.set_markerfacecolor("white")
-    line.set_markersize(line.get_markersize() + _LARGER * above)
     red, green, blue = (0.5 + 0.5 * part for part in to_rgb(colour))
+    line.set_markeredgecolor(colour)
+    # Hollow markers are published numbers.
+    line.set_markerfacecolor((red, green, blue))
+    line.set_markersize(line.get_markersize() + _LARGER * above)
     line.set_color((red, green, blue))
     line.set_linewidth(line.get_linewidth() + _WIDER * above)
     line.set_linestyle("-")

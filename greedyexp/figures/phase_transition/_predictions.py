@@ -29,7 +29,8 @@ STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
 # Line style and legend of a predicted transition, by whether it is proved.
 _KINDS: dict[bool, tuple[Any, str]] = {
     True: ("-", "predicted transition"),
-    False: ((0, (2, 2)), "conjectured"),
+    # Not the dashes of a second key, which rarely has five values.
+    False: (plot.LINES[4], "conjectured"),
 }
 # Algorithms whose predictions are for n / (s log(p)); theta has log(p - (2 - kappa) s) instead.
 _PER_LOG_P = ("lasso",)

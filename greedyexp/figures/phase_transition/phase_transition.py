@@ -87,7 +87,7 @@ def phase_transition(
                 axis.axvline(theta, color=colour, linestyle=dash, **predictions.STYLE)
                 drawn.append(prediction)
         levels = 0
-        if second_axis is not None and second_axis in frame.columns:
+        if second_axis not in (None, x) and second_axis in frame.columns:
             named = axis in panels.axes[:, 0]
             levels = _draw_second_axis(
                 axis, rows, x, second_axis, line, step=line_height / panels.height, named=named

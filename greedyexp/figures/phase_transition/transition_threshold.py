@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
+from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.figures.phase_transition import _predictions as predictions
@@ -20,22 +22,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@figure("transition_threshold", title="Transition threshold", **plot.declared())
+def _columns(*, per: str | None = None, **params: Any) -> list[str]:
+    return plot.reads(*([per] if per else []))(**params)
+
+
+@figure("transition_threshold", title="Transition threshold", columns=_columns, apart=plot.separate)
 def transition_threshold(
     frame: pd.DataFrame,
     context: Context,
     *,
     x: plot.X = "kappa",
     of: thresholds.Of = "theta",
+    per: Annotated[str | None, Field(description="column that thresholds are divided by")] = None,
     panel: plot.Panel = None,
     row: plot.Row = None,
     line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
     success: successes.Success = {"default": "sign_support"},  # noqa: B006
     where: Where = {},  # noqa: B006
     level: thresholds.Level = 0.5,
+    scale: plot.Scale = "linear",
     theory: predictions.Theory = True,
 ) -> Figure:
     """Value of ``of`` at which success reaches ``level``, against ``x``, one line per algorithm.
+
+    With ``per``, such as the number of nonzero coefficients, thresholds are multiples of it.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
     bars are its 95% intervals, shifted by a few points so that they do not overlap. A
@@ -50,7 +60,14 @@ def transition_threshold(
     metrics = successes.metrics_of(frame, context, success)
     frame = successes.trials_of(frame, metrics, [*keys, of])
     require_finite(frame, x)
-    table = thresholds.thresholds(frame, context, of=of, success=success, by=keys, level=level)
+    by = [*keys, per] if per else keys
+    table = thresholds.thresholds(frame, context, of=of, success=success, by=by, level=level)
+    tested = frame[of]
+    if per is not None:
+        _refuse_several(table, per, keys)
+        ends = ["estimate", "low", "high"]
+        table[ends] = table[ends].div(table[per], axis=0)
+        tested = tested / frame[per]
     styles = plot.LineStyles(table, line, context)
     panels = plot.Panels.by_columns(frame, context, row, panel)
     stated = {}
@@ -62,10 +79,11 @@ def transition_threshold(
     curve = np.linspace(table[x].min(), table[x].max(), 101)
     ends = table[["low", "high"]].to_numpy().ravel()
     predicted = [prediction.theta(k) for prediction in drawn for k in curve]
-    tested = (frame[of].min(), frame[of].max())
+    limits = (tested.min(), tested.max())
     levels = np.unique(table[x])
     for axis, values in panels:
-        axis.set_ylim(*plot.linear_limits([*table["estimate"], *predicted], ends, tested))
+        axis.set_ylim(*plot.linear_limits([*table["estimate"], *predicted], ends, limits))
+        axis.set_xscale(scale)
         panels.title(axis, values, context)
         for label, prediction in stated.get(axis, []):
             heights = [prediction.theta(k) for k in curve]
@@ -77,8 +95,9 @@ def transition_threshold(
             marks = plot.draw_estimates(axis, points[x], points, style, shift)
             plot.attach(marks, points[keys], thresholds.facts(points))
         if len(levels) <= 8:
-            axis.set_xticks(levels, [level_text(x, float(value)) for value in levels])
-    panels.label(axis_label(x), thresholds.level_text(of, level))
+            texts = [level_text(x, float(value)) for value in levels]
+            plot.set_ticks(axis.xaxis, list(levels), texts)
+    panels.label(axis_label(x), thresholds.level_text(of, level, per))
     note = [
         *thresholds.notes(frame, context, table, keys),
         successes.metrics_note(context, metrics, line),
@@ -90,3 +109,12 @@ def transition_threshold(
         title=title_text(where, context),
         note=note,
     )
+
+
+def _refuse_several(table: pd.DataFrame, per: str, keys: list[str]) -> None:
+    """Refuse a column ``per`` with several values for one point of a line."""
+    if table.duplicated(keys).any():
+        raise ConfigError(
+            f"'{per}' has several values for one threshold, so it cannot be divided by them.",
+            remedy="Name the column that differs as line, row or panel.",
+        )

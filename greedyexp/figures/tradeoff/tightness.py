@@ -26,7 +26,8 @@ _KNOWN: dict[str, tuple[Any, str]] = {
     "lower_bound_printed": (plot.LINES[2], "lower bound, as printed"),
 }
 _LINE: plot.Style = {"color": "0.15", "linewidth": 1.1, "zorder": 1.8}
-_SHADE: plot.Style = {"color": "0.88", "linewidth": 0}
+# Grey is the strip of errors not reached.
+_SHADE: plot.Style = {"facecolor": "none", "edgecolor": "0.8", "hatch": "////", "linewidth": 0}
 
 
 @figure(

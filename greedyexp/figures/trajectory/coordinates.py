@@ -43,8 +43,9 @@ def coordinates(
 ) -> Figure:
     """The recorded coefficients of one replicate against the iteration, one line per coordinate.
 
-    The coordinates that grow largest at any iteration have colours, the same in all panels; the
-    others are grey. Each panel shows the coordinates that its algorithm recorded.
+    Lines have steps if every iteration is recorded. The coordinates that grow largest at any
+    iteration have colours, the same in all panels; the others are grey. Each panel shows the
+    coordinates that its algorithm recorded.
     """
     frame, keys = group_columns(frame, context, row, panel)
     rows = _rows(frame, keys, replicate)
@@ -58,7 +59,9 @@ def coordinates(
             style, colour = _GREY | {"zorder": 1.8}, colours.get(coordinate)
             if colour is not None:
                 style = {"color": colour, "linewidth": 1.2, "zorder": 2.2}
-            (path,) = axis.plot(points["iteration"], points["coefficient"], **style, gid="path")
+            whole = points["iteration"].diff().max() <= 1
+            style |= {"drawstyle": "steps-post" if whole else "default", "gid": "path"}
+            (path,) = axis.plot(points["iteration"], points["coefficient"], **style)
             behind = points[[*keys, "coordinate", "iteration", "replicate"]]
             plot.attach(path, behind, {"coefficient": points["coefficient"]})
         plot.iteration_axis(axis, shown["iteration"].max(), scale)
