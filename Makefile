@@ -16,7 +16,7 @@ READY := $(VENV)/.ready
 COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 
-.PHONY: figure figures data kernels test test-deep test-peers test-lowest test-checked lint freeze bench docs licences wheel clean
+.PHONY: figure figures data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -39,6 +39,10 @@ test-deep: $(READY)  ## the slower checks
 test-peers: $(READY)  ## the algorithms of other packages, which are installed first
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
 	$(BIN)/python -m pytest -m peers
+
+test-browser: $(READY)  ## the pages of `greedyexp report` in Chromium, which must be installed
+	$(BIN)/pip install --quiet --group browser
+	$(BIN)/python -m pytest -m browser
 
 # The bounds of tools and of what builds the kernels are kept too. Pip cannot resolve to them; uv can.
 test-lowest:  ## the tests TESTS with the lowest versions that pyproject.toml allows

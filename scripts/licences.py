@@ -19,6 +19,7 @@ EXTRAS = {
     "always": "",
     "sklearn": "sklearn",
     "parquet": "parquet",
+    "report": "report",
     "dask": "dask",
     "peers": "peers",
 }
@@ -28,7 +29,8 @@ TEXT = """\
 
 greedyexp has the [MIT licence](../LICENSE). Its wheels hold compiled code of two other projects:
 [nanobind](../LICENSES/nanobind.txt) (BSD-3-Clause) and
-[robin-map](../LICENSES/robin-map.txt) (MIT).
+[robin-map](../LICENSES/robin-map.txt) (MIT). `greedyexp report` copies plotly.js (MIT) from the
+package plotly into each report, with its licence.
 
 Everything else is installed by pip from packages of their own. The table lists what greedyexp
 needs always, what an extra adds, and what these packages need in turn, with the licence that each

@@ -14,8 +14,8 @@ from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
 
 COMMANDS = (
-    *("run", "merge", "plot", "verify", "status", "explain", "replay", "compare", "list"),
-    *("show", "check", "schema", "new", "data", "completion"),
+    *("run", "merge", "plot", "verify", "status", "explain", "replay", "compare"),
+    *("report", "list", "show", "check", "schema", "new", "data", "completion"),
 )
 # The environment variable by which shells ask for completions.
 VARIABLE = "_GREEDYEXP_COMPLETE"

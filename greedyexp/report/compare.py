@@ -273,7 +273,7 @@ def _thresholds(one: Source, other: Source) -> pd.DataFrame:
     import pandas as pd
 
     found = []
-    for of, success in _curves(one):
+    for of, success in success_curves(one):
         tables = []
         for source in (one, other):
             axes = [name for axis in source.design.data_axes for name in axis]
@@ -294,7 +294,7 @@ def _thresholds(one: Source, other: Source) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def _curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:
+def success_curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:
     """Return column and metrics of the success curves in the figures and tables of a run."""
     curves: list[tuple[str, Mapping[str, str]]] = []
     swept = {name for axis in source.design.data_axes for name in axis}

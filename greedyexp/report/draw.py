@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -42,6 +42,7 @@ from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -91,7 +92,7 @@ def draw(
 
 
 @dataclass(frozen=True)
-class _Listed:
+class Listed:
     """A figure or a table of the configuration.
 
     Parameters
@@ -126,20 +127,20 @@ class _Listed:
 
 def _drawn(folder: Path, out: Path | None, keep: bool, look: Look) -> list[Path]:
     opened = open_folder(folder)
-    listed = _chosen(_listed(opened.design), look)
+    chosen = _chosen(listed(opened.design), look)
     kept = None if out else KeptFiles(opened.state, opened.design)
     known = {
-        one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in listed
+        one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in chosen
     }
     if keep and all(known.values()):
         return [file for files in known.values() for file in files or ()]
     source = source_of(opened)
     if source.frame.empty:
         return []
-    drawing = _Drawing(source, out, look)
+    drawing = Drawing(source, out, look)
     written: list[Path] = []
     errors: list[Exception] = []
-    for one in listed:
+    for one in chosen:
         try:
             files = known[one.stem] or drawing.draw(one)
             if kept:
@@ -160,7 +161,7 @@ def _drawn(folder: Path, out: Path | None, keep: bool, look: Look) -> list[Path]
     return written
 
 
-class _Drawing:
+class Drawing:
     """Draw figures and write tables from one table of results.
 
     Parameters
@@ -177,42 +178,81 @@ class _Drawing:
         self._keys = [one.name for one in self._measured if one.apart]
         self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
 
-    def draw(self, one: _Listed) -> list[Path]:
+    def draw(self, one: Listed) -> list[Path]:
         """Draw one figure or write one table, and return its files."""
-        source = self._source
-        part = registry.find(one.kind, one.name)
+        source, look = self._source, self._look
         target = (self._out or source.folder) / one.stem
         writing = nullcontext() if self._out else unchanged(source.state)
-        with _plugin_guarded(part):
-            params = Parameters(part).read_all(one.given)
-            refuse_separation_by_results(part, params, source.frame, self._keys)
-            require_columns(self._sized, separating_columns(part, params))
-            params = with_panels(part, params, [self._settings], self._measured)
-            if one.kind == "table":
-                return _save_table(part, params, source, target, writing)
-            rows = self._look.rows(part, params)
-            source = replace(
-                source,
-                frame=rows_where(source.frame, rows),
-                context=replace(source.context, title=self._title(one, params)),
-            )
-            options = self._look.options(one.name_of_file)
-            note = note_of(source, one.texts.get("caption", ""), options)
-            return _save_figure(part, params, source, target, writing, self._look, note)
+        if one.kind == "table":
+            from greedyexp.tables._output import write_table
 
-    def _title(self, one: _Listed, params: Mapping[str, Any]) -> str:
+            table = self.table(one)
+            with writing:
+                return write_table(table, table.attrs["title"], target)
+        options = look.options(one.name_of_file)
+        note = note_of(source, one.texts.get("caption", ""), options)
+        with self.picture(one) as picture:
+            below = note_below(picture)
+            if look.style == "paper":
+                # A journal prints the note in the caption.
+                picture.supxlabel("")
+            with writing:
+                return _write(picture, target, {**note, "note": below}, look.formats)
+
+    def table(self, one: Listed) -> pd.DataFrame:
+        """Return one table, with its title in ``attrs``."""
+        import pandas as pd
+
+        part = registry.find("table", one.name)
+        with _plugin_guarded(part):
+            params = self._params(part, one)
+            table = _result(part, params, self._source, pd.DataFrame, "a pandas DataFrame")
+            table.attrs.setdefault("title", part.title)
+            return table
+
+    @contextlib.contextmanager
+    def picture(self, one: Listed) -> Iterator[Figure]:
+        """Give one figure, drawn but not saved, inside a ``with`` block.
+
+        Settings of matplotlib that it changes are restored at the end of the block.
+        """
+        part = registry.find("figure", one.name)
+        with _plugin_guarded(part):
+            params = self._params(part, one)
+            source = replace(
+                self._source,
+                frame=rows_where(self._source.frame, self._look.rows(part, params)),
+                context=replace(self._source.context, title=self._title(one, params)),
+            )
+            with _drawn_by(part, params, source, self._look) as picture:
+                yield picture
+
+    def _params(self, part: Display, one: Listed) -> Mapping[str, Any]:
+        """Return the parameters of a figure or a table.
+
+        Raises
+        ------
+        ConfigError
+            If a parameter is wrong, or names a column that the table does not have.
+        """
+        params = Parameters(part).read_all(one.given)
+        refuse_separation_by_results(part, params, self._source.frame, self._keys)
+        require_columns(self._sized, separating_columns(part, params))
+        return with_panels(part, params, [self._settings], self._measured)
+
+    def _title(self, one: Listed, params: Mapping[str, Any]) -> str:
         """Return the title of a figure; empty if the figure finds it itself."""
         if "title" in one.texts or not self._look.where:
             return one.texts.get("title", "")
         return title_text({**(params.get("where") or {}), **self._look.where}, self._source.context)
 
 
-def _chosen(listed: list[_Listed], look: Look) -> list[_Listed]:
+def _chosen(found: list[Listed], look: Look) -> list[Listed]:
     """Return the figures that are drawn, and the tables unless figures were asked for."""
-    figures = look.chosen([one.name_of_file for one in listed if one.kind == "figure"])
+    figures = look.chosen([one.name_of_file for one in found if one.kind == "figure"])
     tables = not (look.figures or look.changed)
     return [
-        one for one in listed if (tables if one.kind == "table" else one.name_of_file in figures)
+        one for one in found if (tables if one.kind == "table" else one.name_of_file in figures)
     ]
 
 
@@ -224,25 +264,25 @@ def _measured(design: Design) -> list[Measured]:
     return []
 
 
-def _listed(design: Design) -> list[_Listed]:
+def listed(design: Design) -> list[Listed]:
     """Return the figures, then the tables."""
     kinds: tuple[Literal["figure", "table"], ...] = ("figure", "table")
     return [
-        _Listed(kind, index, name, given, f"{kind}s/{stem}", design.texts(kind)[index])
+        Listed(kind, index, name, given, f"{kind}s/{stem}", design.texts(kind)[index])
         for kind in kinds
         for index, (stem, (name, given)) in enumerate(by_stem(design.drawn(kind)).items())
     ]
 
 
-def _save_figure(
-    part: Display,
-    params: Mapping[str, Any],
-    source: Source,
-    stem: Path,
-    writing: AbstractContextManager,
-    look: Look,
-    note: Mapping[str, Any],
-) -> list[Path]:
+def note_below(picture: Figure) -> str:
+    """Return the note below the panels of a figure."""
+    return " ".join(picture.get_supxlabel().split())
+
+
+@contextlib.contextmanager
+def _drawn_by(
+    part: Display, params: Mapping[str, Any], source: Source, look: Look
+) -> Iterator[Figure]:
     """Draw one figure in a style of the package; settings that it changes are restored."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -256,14 +296,9 @@ def _save_figure(
         use_style(look.style, look.width)
         try:
             picture = _result(part, params, source, Figure, "a matplotlib Figure")
-            below = " ".join(picture.get_supxlabel().split())
             if look.style:
                 typeset(picture)
-            if look.style == "paper":
-                # A journal prints the note in the caption.
-                picture.supxlabel("")
-            with writing:
-                return _write(picture, stem, {**note, "note": below}, look.formats)
+            yield picture
         finally:
             for number in _open_figures() - before:
                 sys.modules["matplotlib.pyplot"].close(number)
@@ -272,22 +307,6 @@ def _save_figure(
 def _open_figures() -> set[int]:
     pyplot = sys.modules.get("matplotlib.pyplot")
     return set(pyplot.get_fignums()) if pyplot else set()
-
-
-def _save_table(
-    part: Display,
-    params: Mapping[str, Any],
-    source: Source,
-    stem: Path,
-    writing: AbstractContextManager,
-) -> list[Path]:
-    import pandas as pd
-
-    from greedyexp.tables._output import write_table
-
-    table = _result(part, params, source, pd.DataFrame, "a pandas DataFrame")
-    with writing:
-        return write_table(table, table.attrs.get("title", part.title), stem)
 
 
 def _result(
@@ -335,7 +354,7 @@ def _write(
     picture: Any, stem: Path, note: Mapping[str, Any], formats: Sequence[str] = ("png", "pdf")
 ) -> list[Path]:
     notes = {suffix: about for suffix, about in metadata(note).items() if suffix in formats}
-    _arrange(picture)
+    arrange(picture)
     make_folder(stem.parent)
     files = [stem.with_suffix(f".{suffix}") for suffix in notes]
     for file, (suffix, about) in zip(files, notes.items(), strict=True):
@@ -344,7 +363,7 @@ def _write(
     return files
 
 
-def _arrange(picture: Figure) -> None:
+def arrange(picture: Figure) -> None:
     """Find the layout once, for all formats: ``savefig`` would draw each file twice for it."""
     from matplotlib import rcParams
 

@@ -231,7 +231,7 @@ def group_columns(
     grouped = _merged_labels(frame, context, keys)
     if not merge:
         return grouped, keys
-    entry = frame["algorithm"].map(lambda label: context.entry(label, list(frame.columns)))
+    entry = _merged_labels(frame, context, list(frame.columns))["algorithm"]
     own = [grouped[key] for key in keys if key != "algorithm"]
     own += [entry] if "algorithm" in keys else []
     constant = [
@@ -245,6 +245,8 @@ def group_columns(
 
 def _merged_labels(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.DataFrame:
     labels = {label: context.entry(label, keys) for label in frame["algorithm"].unique()}
+    if all(label == entry for label, entry in labels.items()):
+        return frame
     found: pd.DataFrame = frame.assign(algorithm=frame["algorithm"].map(labels))
     return found
 

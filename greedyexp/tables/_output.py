@@ -155,7 +155,7 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
     name = cells.attrs.get("group")
     group = None if name is None else list(cells.columns).index(name)
     texts = {
-        ".csv": _csv(cells),
+        ".csv": as_csv(cells),
         ".md": _markdown(cells, caption, group),
         ".tex": _latex(cells, caption, group),
     }
@@ -170,7 +170,7 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
     return [stem.with_suffix(suffix) for suffix in texts]
 
 
-def _csv(cells: pd.DataFrame) -> str:
+def as_csv(cells: pd.DataFrame) -> str:
     """Write full precision; a column of ``Cell`` becomes value, low, high and published, if any."""
     import pandas as pd
 

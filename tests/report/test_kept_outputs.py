@@ -40,9 +40,8 @@ class Runs:
         self.results = self.out / "small" / "quick"
         self.settings = json.loads(json.dumps(SETTINGS))
         self.made: list[str] = []
-        drawing = report.draw.__globals__
-        for name in ("_save_figure", "_save_table"):
-            monkeypatch.setitem(drawing, name, self._noting(drawing[name]))
+        drawing = report.draw.__globals__["Drawing"]
+        monkeypatch.setattr(drawing, "draw", self._noting(drawing.draw))
         judge = report.verify.__globals__["_judged"]
 
         def judged(source):
@@ -51,12 +50,12 @@ class Runs:
 
         monkeypatch.setitem(report.verify.__globals__, "_judged", judged)
 
-    def _noting(self, save):
-        def saved(part, params, source, stem, *rest):
-            self.made.append(f"{stem.parent.name}/{stem.name}")
-            return save(part, params, source, stem, *rest)
+    def _noting(self, draw):
+        def drawn(drawing, one):
+            self.made.append(one.stem)
+            return draw(drawing, one)
 
-        return saved
+        return drawn
 
     def run(self, *options: str) -> list[str]:
         """Run the experiment; return the outputs made."""

@@ -1,0 +1,492 @@
+"""Figures of matplotlib as figures of Plotly, so that every figure has one implementation.
+
+Lines, bands, bars and texts become traces and annotations at the same places. What was attached to
+the points of a line (``figures/_plot/points.py``) goes with its trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axes._secondary_axes import SecondaryAxis
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import Collection, LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.image import _ImageBase
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.spines import Spine
+from matplotlib.text import Annotation, Text
+
+from greedyexp.figures._plot.points import Points, attached
+from greedyexp.report.site import artists, legends, mathtext
+from greedyexp.report.site.artists import PIXELS, Space
+
+# Room around the panels in pixels.
+_MARGIN = 6
+# The mark where an axis is interrupted, whose symbol Plotly does not have.
+_BREAK = "break"
+
+
+class NotConvertible(Exception):
+    """A figure has something that Plotly cannot show."""
+
+
+@dataclass
+class Interactive:
+    """A figure of Plotly.
+
+    Parameters
+    ----------
+    data : list of dict
+        Traces.
+    layout : dict
+    legend : list of dict
+        Entries, see ``legends.entries``.
+    points : dict of int to Points
+        What is known of the points of a trace, by its index.
+    width, height : float
+        Size in pixels.
+    title, note : str
+        Of the figure, in plain text.
+    """
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+    legend: list[dict[str, Any]]
+    points: dict[int, Points]
+    width: float
+    height: float
+    title: str
+    note: str
+
+
+def interactive(figure: Figure) -> Interactive:
+    """Convert a figure whose layout is final.
+
+    Raises
+    ------
+    NotConvertible
+        If it has an artist of another kind than lines, bands, bars and texts.
+    """
+    converter = _Converter(figure)
+    for place, axes in enumerate(converter.panels, 1):
+        converter.add(axes, place)
+    return Interactive(
+        converter.data,
+        converter.layout | {"shapes": converter.shapes, "annotations": converter.annotations},
+        legends.entries(figure, converter.drawn),
+        converter.points,
+        round(converter.box.width),
+        round(converter.box.height),
+        mathtext.plain(figure.get_suptitle()),
+        "\n".join(mathtext.plain(line) for line in figure.get_supxlabel().split("\n")),
+    )
+
+
+@dataclass
+class _Group:
+    """Lines of one style without known points, which are one trace."""
+
+    look: legends.Look
+    style: dict[str, Any]
+    x: list[Any] = field(default_factory=list)
+    y: list[Any] = field(default_factory=list)
+
+
+class _Converter:
+    def __init__(self, figure: Figure):
+        self.panels = [
+            axes for axes in figure.axes if axes.get_visible() and not legends.is_colour_bar(axes)
+        ]
+        self.data: list[dict[str, Any]] = []
+        self.layout: dict[str, Any] = {}
+        self.shapes: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+        self.drawn: list[legends.Drawn] = []
+        self.points: dict[int, Points] = {}
+        self._renderer = FigureCanvasAgg(figure).get_renderer()
+        self._scale = 96 / figure.dpi
+        self.box = self._box()
+
+    def _box(self) -> Any:
+        """Return the box around all panels in pixels of the browser."""
+        from matplotlib.transforms import Bbox
+
+        boxes = [axes.get_tightbbox(self._renderer) for axes in self.panels]
+        around = Bbox.union([box for box in boxes if box is not None])
+        return Bbox(np.reshape(around.extents, (2, 2)) * self._scale).padded(_MARGIN)
+
+    def add(self, axes: Axes, place: int) -> None:
+        """Add one panel; ``place`` counts from 1."""
+        # The first axes of Plotly have no number.
+        self._axes, self._name = axes, str(place) if place > 1 else ""
+        box = axes.get_window_extent(self._renderer)
+        across = (np.array([box.x0, box.x1]) * self._scale - self.box.x0) / self.box.width
+        up = (np.array([box.y0, box.y1]) * self._scale - self.box.y0) / self.box.height
+        self.layout[f"xaxis{self._name}"] = self._axis(axes.xaxis, "x", across, "y")
+        self.layout[f"yaxis{self._name}"] = self._axis(axes.yaxis, "y", up, "x")
+        self._titles(axes)
+        groups: dict[Any, _Group] = {}
+        for artist in sorted(axes.get_children(), key=lambda one: one.get_zorder()):
+            if not artist.get_visible() or artist is axes.patch or isinstance(artist, Spine):
+                continue
+            if isinstance(artist, Line2D):
+                self._line(artist, groups)
+            elif isinstance(artist, PolyCollection):
+                self._area(artist)
+            elif isinstance(artist, LineCollection):
+                self._segments(artist)
+            elif isinstance(artist, Text):
+                self._text(artist)
+            elif isinstance(artist, SecondaryAxis):
+                self._second(artist)
+            elif isinstance(artist, Rectangle):
+                self._rectangle(artist)
+            elif isinstance(artist, (Patch, Collection, _ImageBase)):
+                raise NotConvertible(f"Plotly has no {type(artist).__name__}.")
+        for group in groups.values():
+            self._trace(group.x, group.y, group.style, group.look)
+
+    def _axis(self, axis: Axis, letter: str, domain: np.ndarray, anchor: str) -> dict[str, Any]:
+        limits = axis.get_view_interval()
+        if axis.get_inverted():
+            limits = limits[::-1]
+        ticks, labels = _ticks(axis)
+        shown = axis.get_tick_params(which="major")
+        side = "bottom" if letter == "x" else "left"
+        gridlines = axis.get_gridlines()
+        found: dict[str, Any] = {
+            "domain": _rounded(domain),
+            "anchor": f"{anchor}{self._name}",
+            "type": "log" if axis.get_scale() == "log" else "linear",
+            "range": _rounded(artists.in_range(axis, limits)),
+            "tickmode": "array",
+            "tickvals": artists.plain(artists.placed(axis, ticks)),
+            "ticktext": [mathtext.markup(label) for label in labels],
+            "showticklabels": bool(shown.get(f"label{side}", True)),
+            "tickangle": -shown.get("labelrotation", 0.0),
+            "showgrid": bool(gridlines) and gridlines[0].get_visible(),
+            # Plotly may choose the ticks of a part of the axis if they say what they are.
+            "meta": artists.is_native(axis) and _are_numbers(ticks, labels),
+        }
+        title = axis.get_label().get_text()
+        if title and axis.get_label().get_visible():
+            found["title"] = {"text": mathtext.markup(title), "standoff": 4}
+        shared = self._axes.get_shared_x_axes() if letter == "x" else self._axes.get_shared_y_axes()
+        for place, other in enumerate(self.panels, 1):
+            if other is self._axes:
+                break
+            if shared.joined(self._axes, other):
+                found["matches"] = f"{letter}{place if place > 1 else ''}"
+                break
+        return found
+
+    def _titles(self, axes: Axes) -> None:
+        """Add the titles above a panel, where the layout has put them."""
+        titles = (axes.title, "center"), (axes._left_title, "left"), (axes._right_title, "right")  # type: ignore[attr-defined]
+        for title, across in titles:
+            if title.get_text():
+                place = title.get_transform().transform(title.get_position())
+                inside = axes.transAxes.inverted().transform(place)
+                self._annotate(title.get_text(), inside, ("axes", "axes"), across, "bottom")
+
+    def _line(self, line: Line2D, groups: dict[Any, _Group]) -> None:
+        spaces = artists.spaces(line, self._axes)
+        x: Any
+        y: Any
+        x, y = (np.atleast_1d(values) for values in line.get_data(orig=True))
+        if line.get_gid() == _BREAK and spaces:
+            self._annotate("//", (x[0], y[0]), spaces, "center", "middle")
+            return
+        if spaces is not None and "axes" in spaces:
+            self._straight(line, spaces)
+            return
+        look = legends.look_of(line)
+        known = attached(line)
+        style = _style(line)
+        every = artists.marked_points(line, self._axes)
+        x, y = self._placed(line, x, y)
+        if known is not None:
+            if every is not None and "markers" in style["mode"]:
+                # All points have their numbers; only some have a marker.
+                sizes = _sizes(style, every, len(x))
+                style["marker"] = {**style["marker"], "size": sizes, "opacity": 1}
+            self._trace(x, y, style, look, known)
+        elif every is not None or look.label:
+            self._trace(x, y, style, look)
+        else:
+            group = groups.setdefault((look, repr(style)), _Group(look, style))
+            group.x += [*x, None]
+            group.y += [*y, None]
+
+    def _placed(self, line: Line2D, x: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        """Return the coordinates of a line; of one that is shifted by points, those it has here."""
+        if line.get_transform() != self._axes.transData:
+            pixels = line.get_transform().transform(np.column_stack(line.get_data(orig=False)))
+            x, y = self._axes.transData.inverted().transform(pixels).T
+        return (
+            artists.plain(artists.placed(self._axes.xaxis, x)),
+            artists.plain(artists.placed(self._axes.yaxis, y)),
+        )
+
+    def _straight(self, line: Line2D, spaces: tuple[Space, Space]) -> None:
+        """Add a line across the panel as a shape."""
+        data: Any = line.get_data(orig=False)
+        x, y = data
+        if not artists.has_line(line):
+            raise NotConvertible("a marker beside the panel")
+        self.drawn.append(legends.Drawn(legends.look_of(line), [], [len(self.shapes)]))
+        self.shapes.append(
+            {
+                "type": "line",
+                "xref": self._reference("x", spaces[0]),
+                "yref": self._reference("y", spaces[1]),
+                "x0": self._at(self._axes.xaxis, x[0], spaces[0]),
+                "x1": self._at(self._axes.xaxis, x[-1], spaces[0]),
+                "y0": self._at(self._axes.yaxis, y[0], spaces[1]),
+                "y1": self._at(self._axes.yaxis, y[-1], spaces[1]),
+                "line": artists.stroke(line),
+                "layer": "below" if line.get_zorder() < 2 else "above",
+            }
+        )
+
+    def _rectangle(self, patch: Rectangle) -> None:
+        """Add a range that is marked by its background."""
+        spaces = artists.spaces(patch, self._axes)
+        if spaces is None:
+            raise NotConvertible("Plotly has no Rectangle in other coordinates.")
+        (left, bottom), width, height = patch.get_xy(), patch.get_width(), patch.get_height()
+        look = legends.look_of(patch)
+        self.drawn.append(legends.Drawn(look, [], [len(self.shapes)]))
+        self.shapes.append(
+            {
+                "type": "rect",
+                "xref": self._reference("x", spaces[0]),
+                "yref": self._reference("y", spaces[1]),
+                "x0": self._at(self._axes.xaxis, left, spaces[0]),
+                "x1": self._at(self._axes.xaxis, left + width, spaces[0]),
+                "y0": self._at(self._axes.yaxis, bottom, spaces[1]),
+                "y1": self._at(self._axes.yaxis, bottom + height, spaces[1]),
+                "fillcolor": artists.colour(patch.get_facecolor()),
+                "line": {"width": 0},
+                "layer": "below",
+            }
+        )
+
+    def _area(self, area: PolyCollection) -> None:
+        colour = artists.colour(area.get_facecolor()[0])
+        x: list[Any] = []
+        y: list[Any] = []
+        for path in area.get_paths():
+            corners = np.asarray(path.vertices)
+            x += [*artists.plain(artists.placed(self._axes.xaxis, corners[:, 0])), None]
+            y += [*artists.plain(artists.placed(self._axes.yaxis, corners[:, 1])), None]
+        style = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": colour}
+        self._trace(x, y, style, legends.look_of(area, colour))
+
+    def _segments(self, bars: LineCollection) -> None:
+        for place, segments in _by_colour(bars):
+            colour = artists.colour(bars.get_colors()[place])
+            x: list[Any] = []
+            y: list[Any] = []
+            for ends in segments:
+                x += [*artists.plain(artists.placed(self._axes.xaxis, ends[:, 0])), None]
+                y += [*artists.plain(artists.placed(self._axes.yaxis, ends[:, 1])), None]
+            width = round(float(np.atleast_1d(bars.get_linewidth())[0]) * PIXELS, 2)
+            style = {"mode": "lines", "line": {"color": colour, "width": width}}
+            self._trace(x, y, style, legends.look_of(bars, colour))
+
+    def _text(self, text: Text) -> None:
+        if not text.get_text() or text in (
+            self._axes.title,
+            self._axes._left_title,  # type: ignore[attr-defined]
+            self._axes._right_title,  # type: ignore[attr-defined]
+        ):
+            return
+        if isinstance(text, Annotation):
+            text.update_positions(self._renderer)
+        place = text.get_transform().transform(text.get_unitless_position())
+        inside = artists.spaces(text, self._axes)
+        if inside == ("data", "data"):
+            place, spaces = self._axes.transData.inverted().transform(place), inside
+        else:
+            place, spaces = self._axes.transAxes.inverted().transform(place), ("axes", "axes")
+        across, up = text.get_horizontalalignment(), text.get_verticalalignment()
+        self._annotate(
+            text.get_text(),
+            place,
+            spaces,
+            across,
+            {"baseline": "bottom", "center": "middle", "center_baseline": "middle"}.get(up, up),
+            text,
+        )
+
+    def _annotate(
+        self,
+        text: str,
+        place: Any,
+        spaces: tuple[Space, Space],
+        across: str,
+        up: str,
+        like: Text | None = None,
+    ) -> None:
+        found: dict[str, Any] = {
+            "text": mathtext.markup(text),
+            "xref": self._reference("x", spaces[0]),
+            "yref": self._reference("y", spaces[1]),
+            "x": self._at(self._axes.xaxis, place[0], spaces[0], ranged=True),
+            "y": self._at(self._axes.yaxis, place[1], spaces[1], ranged=True),
+            "xanchor": across,
+            "yanchor": up,
+            "showarrow": False,
+            "align": across,
+        }
+        if like is not None:
+            found["font"] = {
+                "size": round(float(like.get_fontsize()) * PIXELS, 1),
+                "color": artists.colour(like.get_color()),
+            }
+            found["textangle"] = -like.get_rotation()
+        self.annotations.append(found)
+
+    def _reference(self, letter: str, space: Space) -> str:
+        return f"{letter}{self._name}{'' if space == 'data' else ' domain'}"
+
+    def _at(self, axis: Axis, value: Any, space: Space, *, ranged: bool = False) -> Any:
+        if space == "axes":
+            return round(float(value), 5)
+        put: Callable[..., np.ndarray] = artists.in_range if ranged else artists.placed
+        return artists.plain(put(axis, [value]))[0]
+
+    def _second(self, other: SecondaryAxis) -> None:
+        """Add a second horizontal axis, whose ticks stand at places of the first."""
+        if getattr(other, "_orientation") != "x":  # noqa: B009
+            raise NotConvertible("Plotly has no second vertical axis.")
+        ticks, labels = _ticks(other.xaxis)
+        pixels = [other.transData.transform((tick, 0))[0] for tick in ticks]
+        here = [self._axes.transData.inverted().transform((x, 0))[0] for x in pixels]
+        # Several stand above each other.
+        height = other.transAxes.transform((0, 0))[1] * self._scale
+        up = float((height - self.box.y0) / self.box.height)
+        name = len(self.panels) + 1 + sum("overlaying" in one for one in self.layout.values())
+        first = self.layout[f"xaxis{self._name}"]
+        self.layout[f"xaxis{name}"] = {
+            **{key: first[key] for key in ("type", "range", "domain")},
+            "anchor": "free",
+            "position": round(up, 5),
+            "showline": False,
+            "ticks": "",
+            "overlaying": f"x{self._name}",
+            "matches": f"x{self._name}",
+            "side": "top",
+            "tickmode": "array",
+            "tickvals": artists.plain(artists.placed(self._axes.xaxis, here)),
+            "ticktext": [mathtext.markup(label) for label in labels],
+            "showgrid": False,
+            "title": {"text": mathtext.markup(other.get_xlabel()), "standoff": 4},
+        }
+        # An axis without a trace is not shown.
+        self.data.append(
+            {
+                "x": [None],
+                "y": [None],
+                "xaxis": f"x{name}",
+                "yaxis": f"y{self._name}",
+                "mode": "lines",
+            }
+        )
+
+    def _trace(
+        self,
+        x: Sequence[Any],
+        y: Sequence[Any],
+        style: dict[str, Any],
+        look: legends.Look,
+        known: Points | None = None,
+    ) -> None:
+        index = len(self.data)
+        trace = {"x": _short(x), "y": _short(y), **style}
+        trace |= {"xaxis": f"x{self._name}", "yaxis": f"y{self._name}", "hoverinfo": "skip"}
+        if known is not None:
+            self.points[index] = known
+            trace["hoverinfo"] = "text"
+        if look.label:
+            trace["name"] = mathtext.plain(look.label)
+        self.data.append(trace)
+        self.drawn.append(legends.Drawn(look, [index]))
+
+
+def _style(line: Line2D) -> dict[str, Any]:
+    lined, marked = artists.has_line(line), artists.has_marker(line)
+    style: dict[str, Any] = {
+        "mode": "+".join([*(["lines"] if lined else []), *(["markers"] if marked else [])])
+        or "none"
+    }
+    if lined:
+        style["line"] = artists.stroke(line)
+    if marked:
+        style["marker"] = artists.marker(line)
+    if not line.get_clip_on():
+        style["cliponaxis"] = False
+    if line.get_drawstyle().startswith("steps"):
+        style.setdefault("line", {})["shape"] = "vh" if "pre" in line.get_drawstyle() else "hv"
+    return style
+
+
+def _sizes(style: dict[str, Any], every: Sequence[int], count: int) -> list[float]:
+    size = style["marker"]["size"]
+    marked = set(every)
+    return [size if place in marked else 0 for place in range(count)]
+
+
+def _ticks(axis: Axis) -> tuple[list[float], list[str]]:
+    """Return places and labels of the major ticks within the limits."""
+    low, high = sorted(axis.get_view_interval())
+    locations = np.asarray(axis.get_majorticklocs(), dtype=float)
+    labels = axis.get_major_formatter().format_ticks(locations.tolist())
+    rounding = 1e-9 * (high - low)
+    kept = [
+        (float(tick), label)
+        for tick, label in zip(locations, labels, strict=True)
+        if low - rounding <= tick <= high + rounding
+    ]
+    return [tick for tick, _ in kept], [label for _, label in kept]
+
+
+def _are_numbers(ticks: Sequence[float], labels: Sequence[str]) -> bool:
+    """Return True if each label is the number at its place."""
+    for tick, label in zip(ticks, labels, strict=True):
+        text = mathtext.plain(label).replace("−", "-").replace("·10^", "e")
+        text = text.replace("10^", "1e") if text.startswith("10^") else text
+        try:
+            shown = float(text)
+        except ValueError:
+            return not label
+        if not np.isclose(shown, tick, rtol=0.05, atol=1e-12):
+            return False
+    return True
+
+
+def _by_colour(bars: LineCollection) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Yield the segments of each colour."""
+    segments, colours = bars.get_segments(), bars.get_colors()
+    if len(colours) != len(segments):
+        yield 0, segments
+        return
+    for place in range(len(segments)):
+        yield place, [segments[place]]
+
+
+def _rounded(values: Any) -> list[float]:
+    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=float)]
+
+
+def _short(values: Sequence[Any]) -> list[Any]:
+    """Return places with six digits, which is more than a screen shows."""
+    return [float(f"{value:.7g}") if isinstance(value, float) else value for value in values]

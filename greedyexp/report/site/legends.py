@@ -1,0 +1,167 @@
+"""The legend of an interactive figure: which of its lines each entry shows and hides.
+
+The figures draw one legend for all panels, whose entries have the styles of the lines and no other
+connection with them. An entry belongs to a line with its label, or with its style: a colour (grey
+stands for all colours), and where both have them, dashes and marker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from greedyexp.report.site.artists import colour, has_line, has_marker, marker, stroke
+from greedyexp.report.site.mathtext import plain
+
+_RGB = re.compile(r"rgba?\((\d+),(\d+),(\d+)")
+
+
+@dataclass(frozen=True)
+class Look:
+    """The style of an artist, as far as legends distinguish it.
+
+    Parameters
+    ----------
+    colour : str
+        Without its transparency.
+    dash : str or None
+        Dashes; None if the line is solid.
+    symbol : tuple or None
+        Symbol, and whether it is filled; None without markers.
+    line : bool
+        True if there is a line.
+    area : bool
+        True for bands and other areas.
+    label : str
+    """
+
+    colour: str
+    dash: str | None = None
+    symbol: tuple[str, bool] | None = None
+    line: bool = False
+    area: bool = False
+    label: str = ""
+
+
+@dataclass
+class Drawn:
+    """Where an artist is in the figure of Plotly.
+
+    Parameters
+    ----------
+    look : Look
+    traces, shapes : list of int
+        Indices in ``data`` and ``layout.shapes``.
+    """
+
+    look: Look
+    traces: list[int] = field(default_factory=list)
+    shapes: list[int] = field(default_factory=list)
+
+
+def look_of(artist: Artist, shown: str = "") -> Look:
+    """Return the look of an artist; ``shown`` is the colour of a collection."""
+    label = str(artist.get_label())
+    label = "" if label.startswith("_") else label
+    if isinstance(artist, Line2D):
+        symbol = None
+        if has_marker(artist):
+            style = marker(artist)
+            filled = style["color"] == style["line"].get("color")
+            symbol = (style["symbol"], filled)
+        lined = has_line(artist)
+        dash = stroke(artist).get("dash") if lined else None
+        return Look(_opaque(colour(artist.get_color())), dash, symbol, lined, label=label)
+    if isinstance(artist, Patch):
+        shown = colour(artist.get_facecolor())
+    return Look(_opaque(shown), area=True, label=label)
+
+
+def entries(figure: Figure, drawn: list[Drawn]) -> list[dict[str, Any]]:
+    """Return the entries of all legends and colour bars: label, swatch, traces and shapes."""
+    found = []
+    written = list(_written(figure))
+    texts = {text for text, _, _ in written}
+    for text, handle, heading in written:
+        look = handle if isinstance(handle, Look) else look_of(handle)
+        mine = [one for one in drawn if _belongs(one.look, look, text, texts)]
+        found.append(
+            {
+                "label": plain(text),
+                "heading": heading,
+                "swatch": _swatch(look, handle),
+                "traces": [index for one in mine for index in one.traces],
+                "shapes": [index for one in mine for index in one.shapes],
+            }
+        )
+    return found
+
+
+def is_colour_bar(axes: Any) -> bool:
+    """Return True for the axes of a colour bar."""
+    return getattr(axes, "_colorbar", None) is not None
+
+
+def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
+    """Yield text, handle and heading of each entry."""
+    own = [axes.get_legend() for axes in figure.axes]
+    for legend in filter(None, [*figure.legends, *own]):
+        heading = plain(legend.get_title().get_text())
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+            if handle is not None:
+                yield text.get_text(), handle, heading
+    for axes in filter(is_colour_bar, figure.axes):
+        bar: Any = getattr(axes, "_colorbar")  # noqa: B009
+        heading = plain(axes.get_ylabel() or axes.get_xlabel())
+        # Only steps have lines of their colours.
+        if len(bar.get_ticks()) == bar.cmap.N:
+            labels: Iterable[Any] = axes.get_yticklabels()
+            for place, text in enumerate(labels):
+                look = Look(_opaque(colour(bar.cmap(place))), line=True)
+                yield text.get_text(), look, heading
+
+
+def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
+    """Return True if an artist belongs to an entry of a legend with these texts."""
+    if look.label in texts:
+        return look.label == text
+    grey = _is_grey(entry.colour)
+    if not grey and look.colour != entry.colour:
+        return False
+    if entry.area or (grey and look.area):
+        return entry.area == look.area
+    if entry.symbol is not None:
+        # Bands and intervals of a coloured line have no markers.
+        return look.symbol == entry.symbol or (look.symbol is None and not grey)
+    if entry.dash is not None or grey:
+        return look.line and look.dash == entry.dash
+    return True
+
+
+def _swatch(look: Look, handle: Any) -> dict[str, Any]:
+    """Return what is drawn beside the label."""
+    if isinstance(handle, Line2D):
+        swatch: dict[str, Any] = {}
+        if has_line(handle):
+            swatch["line"] = stroke(handle)
+        if has_marker(handle):
+            swatch["marker"] = marker(handle)
+        return swatch
+    if isinstance(handle, Patch):
+        return {"area": colour(handle.get_facecolor())}
+    return {"line": {"color": look.colour, "width": 2}}
+
+
+def _opaque(text: str) -> str:
+    return ",".join(_RGB.findall(text)[0]) if _RGB.match(text) else text
+
+
+def _is_grey(text: str) -> bool:
+    return len(set(text.split(","))) == 1
