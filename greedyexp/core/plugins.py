@@ -165,6 +165,14 @@ def files_of(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator
         yield from _existing(last / name / "__init__.py")
 
 
+def import_folder(path: Path) -> Path:
+    """Return the folder that has the top-level package of a file, or else its own folder."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
 def _existing(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path.resolve()

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import greedyexp
 from greedyexp.core.errors import PluginError
 from greedyexp.core.parts import Algorithm, Generator, Metric, Protocol
-from greedyexp.core.plugins import files_of
+from greedyexp.core.plugins import files_of, import_folder
 from greedyexp.runner.parsed_sources import ImportStatement, ParsedSource, parsed, syntax_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
@@ -251,11 +251,10 @@ def _absolute(node: ImportStatement, path: Path) -> str:
     """Return the absolute dotted name of the module of an import statement."""
     if node.level == 0:
         return node.module
-    package = path.parents[node.level - 1]
-    if package.is_relative_to(ROOT):
-        prefix = ".".join(("greedyexp", *package.relative_to(ROOT).parts))
-        return f"{prefix}.{node.module}" if node.module else prefix
-    return node.module
+    folder, package = import_folder(path), path.parents[node.level - 1]
+    # A folder without __init__.py may be a package, too, but which one is not known.
+    prefix = package.relative_to(folder).parts if package.is_relative_to(folder) else ()
+    return ".".join((*prefix, *filter(None, [node.module])))
 
 
 def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
@@ -269,7 +268,11 @@ def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Pat
     elif module.startswith("greedyexp."):
         yield from _inside(module.split(".")[1:], names)
     elif not importer.is_relative_to(ROOT) and module:
-        yield from files_of(importer.parent, module.split("."), names)
+        # A package that is not greedyexp counts if it is that of the importer. Other installed
+        # packages do not.
+        parts, folder = module.split("."), import_folder(importer)
+        inside = importer.relative_to(folder).parts[0] == parts[0]
+        yield from files_of(folder if inside else importer.parent, parts, names)
 
 
 def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:

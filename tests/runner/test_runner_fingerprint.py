@@ -191,6 +191,7 @@ def package(tmp_path, monkeypatch):
     """A copy of the package's shape: an algorithm, a kernel it uses, one it does not."""
     root = tmp_path / "greedyexp"
     files = {
+        "__init__.py": "",
         "algorithms/__init__.py": "",
         "algorithms/one.py": "from greedyexp.kernels import inner\nfrom greedyexp import Problem\n",
         "algorithms/two.py": "from . import one\n",
@@ -290,6 +291,39 @@ def test_a_file_beside_a_plugin_counts(tmp_path):
     before = code_version.of_file(plugin)
     beside.write_text("A = 2\n")
     assert code_version.of_file(plugin) != before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from .helpers import A",
+        "from . import helpers",
+        "from ..below.helpers import A",
+        "from .. import below",
+        "from offered.below.helpers import A",
+        "import offered.below.helpers",
+    ],
+)
+def test_other_files_of_an_installed_package_count(tmp_path, statement):
+    below = tmp_path / "offered" / "below"
+    below.mkdir(parents=True)
+    (below.parent / "__init__.py").write_text("")
+    (below / "__init__.py").write_text("from .helpers import A\n")
+    part, helpers = below / "part.py", below / "helpers.py"
+    part.write_text(f"{statement}\n")
+    helpers.write_text("A = 1\n")
+    before = code_version.of_file(part)
+    helpers.write_text("A = 2\n")
+    assert code_version.of_file(part) != before
+
+
+def test_a_relative_import_above_a_folder_that_is_no_package_is_left_out(tmp_path):
+    part = tmp_path / "folder" / "part.py"
+    part.parent.mkdir()
+    part.write_text("from ..helpers import A\n")
+    before = code_version.of_file(part)
+    (tmp_path / "helpers.py").write_text("A = 2\n")
+    assert code_version.of_file(part) == before
 
 
 def test_every_shipped_algorithm_is_tied_to_its_kernels():

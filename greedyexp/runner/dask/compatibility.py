@@ -13,6 +13,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import DataError, UserError
 from greedyexp.core.listing import listed
 from greedyexp.core.packages import distribution_of, version_of
+from greedyexp.core.plugins import import_folder
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
@@ -105,10 +106,7 @@ def packages_of(files: Iterable[tuple[Path, SourceFile]]) -> list[Package]:
     """Return the packages to which files of code belong."""
     found: dict[str, dict[Path, SourceFile]] = {}
     for path, source in files:
-        folder = path.parent
-        while (folder / "__init__.py").is_file():
-            folder = folder.parent
-        name = path.relative_to(folder)
+        name = path.relative_to(import_folder(path))
         found.setdefault(name.parts[0].removesuffix(".py"), {})[name] = source
     return [Package(name, _package_version(name), some) for name, some in found.items()]
 
