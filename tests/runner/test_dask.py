@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -130,6 +131,16 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
     how = {"engine": "dask", "jobs": None, "scheduler": "tcp://127.0.0.1:1"}
     with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"):
         lab.run(how=how)
+
+
+def test_a_scheduler_that_accepts_and_never_answers_is_a_sentence(lab, monkeypatch):
+    """As one that is suspended, or another program at its address."""
+    monkeypatch.setattr(engine, "_CONNECT", 0.0)
+    monkeypatch.setattr(connection, "_ATTEMPT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(UserError, match=f"{address}: no Dask scheduler answers"):
+            lab.run(how={"engine": "dask", "jobs": None, "scheduler": address})
 
 
 def test_without_dask_the_extra_is_named(lab, monkeypatch):

@@ -67,6 +67,22 @@ class _Call:
         return self._call
 
 
+class _Client(Client):
+    """A client that gives up when a connection is accepted and nothing is ever answered.
+
+    The scheduler may be suspended, or another program may listen at its address. The limit of Dask
+    covers only the time until the connection is accepted.
+    """
+
+    def start(self, **how: Any) -> None:
+        try:
+            super().start(**how, callback_timeout=2 * _ATTEMPT)
+        except (TimeoutError, asyncio.TimeoutError):
+            with suppress(Exception):
+                self.close(timeout=_CLOSE_LIMIT)
+            raise TimeoutError("the connection was accepted, but nothing was answered") from None
+
+
 class Connection:
     """A connection to a scheduler. When it is lost, a new one is needed.
 
@@ -88,7 +104,7 @@ class Connection:
     def __init__(self, arguments: dict[str, Any], name: str):
         # The engine reports a lost connection once; this logger would report it again.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-        self._client = Client(**arguments, timeout=_ATTEMPT, set_as_default=False)
+        self._client = _Client(**arguments, timeout=_ATTEMPT, set_as_default=False)
         self._name = name
         self._futures: dict[int, Future] = {}
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
