@@ -138,7 +138,6 @@ class Local:
                 processes=False,
                 dashboard_address="127.0.0.1:0",
                 memory_limit=None,
-                silence_logs=False,
             ) as cluster,
         ):
             yield {"address": cluster}
