@@ -30,7 +30,7 @@ DOCUMENTS = [
 GUIDE = sorted((REPOSITORY / "docs" / "guide").glob("*.md"))
 # A verdict in the README names its experiment and claim in the title of the link.
 VERDICT = re.compile(r'\[(\w+)\]\((results/\S+/claims\.json) "(\w+): ([\w-]+)"\)')
-FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
 
@@ -76,7 +76,9 @@ def whole_experiments() -> list[str]:
 def test_relative_links_lead_to_files(document):
     text = FENCED.sub("", document.read_text(encoding="utf-8"))
     targets = [link.partition("#")[0] for link in LINK.findall(text) if "://" not in link]
-    assert [one for one in targets if one and not (document.parent / one).exists()] == []
+    # `make docs` writes the generated pages, and Sphinx checks the links to them.
+    lost = [one for one in targets if one and not (document.parent / one).exists()]
+    assert [one for one in lost if "reference/generated/" not in one] == []
 
 
 def test_links_are_found():
