@@ -144,6 +144,11 @@ def test_second_axis_shows_sample_sizes(frame):
     assert shown[2.0] == "60"
 
 
+def test_the_second_axis_does_not_repeat_the_first(frame):
+    figure = phase_transition(frame, CONTEXT, x="n_samples")
+    assert figure.axes[0].child_axes == []
+
+
 def test_missing_columns_are_named(frame):
     with pytest.raises(ConfigError, match=r"no column 'kapa'. Did you mean 'kappa'"):
         phase_transition(frame, CONTEXT, panel="kapa")
