@@ -81,7 +81,8 @@ experiment = _combined(
         metavar="KEY=VALUE",
         multiple=True,
         shell_complete=completion.settings,
-        help="Change a setting: dotted key, value in YAML; a list is a sweep. Repeatable.",
+        help="Change a setting: dotted key, value in YAML; a list is a sweep; KEY+=[...] adds to a"
+        " list. Repeatable.",
     ),
     click.option(
         "--only",

@@ -42,10 +42,14 @@ _DIGEST = 8
 
 
 class Override(NamedTuple):
-    """One option ``--set``: its dotted key, and its value parsed as YAML."""
+    """One option ``--set``: its dotted key, and its value parsed as YAML.
+
+    With ``appends``, as in ``algorithms+=[omp]``, the value is a list of further items.
+    """
 
     key: str
     value: Document
+    appends: bool = False
 
     @property
     def source(self) -> str:
@@ -87,6 +91,35 @@ class Target(NamedTuple):
             _remove_parameters(doc, self.keys, names_in(change))
         doc.graft((*self.keys, *path), value)
 
+    def append(self, doc: Document, override: Override) -> None:
+        """Append the items of the override to the list of this setting.
+
+        Raises
+        ------
+        ConfigError
+            If the setting is not a list of the top level, or the value is not a list.
+        """
+        keys, items = (*self.keys, *self.path), override.value.data
+        known = doc.get(keys)
+        if len(keys) > 1 or not isinstance([] if known is None else known, list):
+            raise ConfigError(
+                f"'{override.key}' is not a list of the top level; += cannot add to it.",
+                place=override.source,
+                remedy=f"Set the whole value with {override.key}=...",
+            )
+        if not isinstance(items, list):
+            raise ConfigError(
+                f"+= adds the items of a list, but the value is {show(items)}.",
+                place=override.source,
+                remedy=f"Write {override.key}+=[...].",
+            )
+        if known is None:
+            doc.graft(keys, override.value)
+            return
+        for index in range(len(items)):
+            known.append(None)
+            doc.graft((*keys, len(known) - 1), override.value, (index,))
+
 
 def _is_sweep(value: Any, name: str, parameters: Parameters) -> bool:
     """Return True for a list or a range that is not itself a value of the parameter."""
@@ -95,7 +128,7 @@ def _is_sweep(value: Any, name: str, parameters: Parameters) -> bool:
 
 
 def parse_override(text: str) -> Override:
-    """Split ``key=value`` and read the value as YAML.
+    """Split ``key=value`` or ``key+=value`` and read the value as YAML.
 
     Raises
     ------
@@ -104,12 +137,13 @@ def parse_override(text: str) -> Override:
     """
     source = f"--set {text}"
     key, equals, value = text.partition("=")
-    key = key.strip()
+    appends = key.endswith("+")
+    key = key.removesuffix("+").strip()
     if not equals or not key:
         raise ConfigError(
             "an override is written key=value.", place=source, remedy="For example: --set trials=5."
         )
-    return Override(key, read_text(value.strip(), source, lines=False))
+    return Override(key, read_text(value.strip(), source, lines=False), appends)
 
 
 def options(**given: int | None) -> list[Override]:
@@ -126,7 +160,8 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
 
     A list or a range for a parameter that takes one value sweeps it; one value for a parameter
     that was swept fixes it. A parameter of the generator may be written without ``data.``. If the
-    data are a list, ``data.<number>.<key>`` is a parameter of one block.
+    data are a list, ``data.<number>.<key>`` is a parameter of one block. ``key+=[...]`` appends to
+    a list of the top level, such as ``algorithms``.
 
     Raises
     ------
@@ -143,7 +178,10 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
                 remedy=did_you_mean(override.key, targets),
             )
         for target in targets[override.key]:
-            target.put(doc, override.value)
+            if override.appends:
+                target.append(doc, override)
+            else:
+                target.put(doc, override.value)
 
 
 def apply_profile(doc: Document, profile: str) -> None:
@@ -342,7 +380,14 @@ def variant_name(overrides: Sequence[Override]) -> str:
     Overrides that change rows get their own folder and never replace the results of the unchanged
     file. Their order does not matter.
     """
-    kept = {one.key: one.value.data for one in overrides if one.section not in _KEEP_ROWS}
+    kept: dict[str, Any] = {}
+    for one in overrides:
+        if one.section not in _KEEP_ROWS:
+            key, value = one.key, one.value.data
+            if one.appends and isinstance(value, list):
+                key = f"{key}+"
+                value = [*kept.get(key, []), *value]
+            kept[key] = value
     name = "".join(f"+{_short(key)}={_word(value)}" for key, value in sorted(kept.items()))
     alike = len({_short(key) for key in kept}) < len(kept)
     return f"+changed={_digest(kept)}" if alike or len(name) > _LONGEST else name
@@ -392,7 +437,7 @@ def changes(
 def _short(key: str) -> str:
     for section in ("data.", "algorithms."):
         key = key.removeprefix(section)
-    return key if _PLAIN.fullmatch(key) else _digest(key)
+    return key if _PLAIN.fullmatch(key.removesuffix("+")) else _digest(key)
 
 
 def _word(value: Any) -> str:

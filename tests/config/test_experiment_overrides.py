@@ -110,6 +110,15 @@ def test_lists_of_parts_and_figure_parameters():
     assert experiment.figures[0].params["x"] == "p"
 
 
+def test_items_can_be_added_to_a_list():
+    source = base(algorithms=[{"t_path": {"nu": 0.25}}])
+    both = put("algorithms+=[t_lasso]", "algorithms += [{t_path: {label: b}}]", source=source)
+    assert {spec.label for spec in both.algorithms} == {"t_path", "t_lasso", "b"}
+    assert algorithm(both, "t_path").params["nu"] == 0.25
+    fresh = put("figures+=[{t_curve: {x: p}}]", source=base(figures=None))
+    assert [one.params["x"] for one in fresh.figures] == ["p"]
+
+
 @pytest.mark.parametrize(
     ("override", "words"),
     [
@@ -131,6 +140,9 @@ def test_lists_of_parts_and_figure_parameters():
         ("data=3", "data must be a mapping"),
         ("algorithms.t_path.tuning=best", "tuning must be one of oracle, cv, ebic_robust, theory"),
         ("data.generator=t_overlp", "Did you mean 't_overlap'?"),
+        ("algorithms+=t_lasso", "+= adds the items of a list, but the value is 't_lasso'"),
+        ("trials+=[3]", "'trials' is not a list of the top level"),
+        ("kappa+=[0.5]", "'kappa' is not a list of the top level"),
         ("plugins=[nowhere.py]", "there is no plugin file 'nowhere.py'"),
     ],
 )

@@ -25,6 +25,7 @@ def named(*overrides: str, seed: int | None = None) -> str:
         (("data.p=32", "data.p=64"), "+p=64"),
         (("seed=3",), "+seed=3"),
         (("plugins=[screening.py]",), "+plugins=screening.py"),
+        (("plugins+=[a.py]", "plugins+=[b.py]"), "+plugins+=a.py,b.py"),
         (("trials=9", "time_limit=3", "figures=[]", "claims=[]"), ""),
         (("trials.max=9", "figures.comparison.row=p", "paper.key=x"), ""),
     ],
