@@ -39,7 +39,8 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
     Columns
     -------
     tuning
-        How the point of the path was chosen: oracle, cv, theory, end, or none without a path.
+        How the point of the path was chosen: oracle, cv, ebic_robust, theory, end, or none without
+        a path.
 
     Returns
     -------
