@@ -22,10 +22,18 @@ _COLOURS = {"supported": "green", "refuted": "red", "inconclusive": "yellow"}
 _WIDTH = 96
 
 
-def warn_unchecked(folder: Path) -> None:
-    """Print a note on stderr if a run folder has no manifest."""
-    from greedyexp.runner.state import MANIFEST, find
+NOT_FINISHED = (
+    "a run is in progress or did not finish; table, figures and verdicts are those of the previous"
+    " run, if any."
+)
 
+
+def warn_unchecked(folder: Path) -> None:
+    """Print a note on stderr if a run folder has no manifest, or if its last run did not finish."""
+    from greedyexp.runner.state import CONFIG, MANIFEST, UNFINISHED, find
+
+    if (folder / UNFINISHED / CONFIG).is_file():
+        click.echo(f"Note: {folder}: {NOT_FINISHED}", err=True)
     if not find(folder, MANIFEST).is_file():
         click.echo(
             f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come"

@@ -208,6 +208,15 @@ def test_a_reader_that_leaves_early_costs_no_verdict(results):
     assert all(file.is_file() for file in files)
 
 
+def test_a_later_run_that_did_not_finish_is_noted(call, results):
+    folder = results / "good" / "quick"
+    assert "did not finish" not in call("verify", folder, cwd=results).stderr
+    (folder / ".unfinished").mkdir()
+    shutil.copy(folder / "config.yaml", folder / ".unfinished")
+    said = call("verify", folder, cwd=results).stderr
+    assert f"Note: {folder}: a run is in progress or did not finish" in said
+
+
 def test_a_claim_that_cannot_be_read_is_one_sentence(call, results):
     config = results / "good" / "quick" / "config.yaml"
     config.write_text(config.read_text().replace("proportion(toy_exact)", "proportion(toy_exct)"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import completion, failures, options, text
+from greedyexp.cli import completion, failures, options, summaries, text
 
 if TYPE_CHECKING:
     from greedyexp.runner import FolderStatus
@@ -40,10 +40,7 @@ def command(ctx: click.Context, path: Path) -> None:
     click.echo(text.table([HEADING, *map(row, states)], right=range(1, 7)))
     for state in states:
         if state.unfinished:
-            click.echo(
-                f"{state.name}/{state.profile}: a run is in progress or did not finish; table,"
-                " figures and verdicts are those of the previous run, if any."
-            )
+            click.echo(f"{state.name}/{state.profile}: {summaries.NOT_FINISHED}")
     ctx.exit(code)
 
 
