@@ -10,7 +10,7 @@ import yaml
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, iteration_rows, table
 
-from greedyexp.figures._plot import Panels, legend_entry
+from greedyexp.figures._plot import Panels, legend_entry, log_ticks
 from greedyexp.figures.constants import constants
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.figures.trajectory.convergence import convergence
@@ -196,3 +196,8 @@ def test_long_labels_are_broken_between_words_but_not_in_formulas():
     assert panels.axes[0, 0].get_ylabel() == "iterations to reach\nthe accuracy, $k(\\varepsilon)$"
     panels.label("iteration $k$", "gap")
     assert panels.axes[0, 0].get_xlabel() == "iteration $k$"
+
+
+def test_ticks_of_a_short_logarithmic_axis_are_closer():
+    assert log_ticks(0.09, 0.42) == [0.1, 0.15, 0.2, 0.3, 0.4]
+    assert log_ticks(0.09, 0.8) == [0.1, 0.2, 0.5]

@@ -258,7 +258,6 @@ def parts():
             {"accuracy_curve": {"where": {"theorem": ["T2", "T22"]}}},
             "unknown theorem 'T22' in `where`",
         ),
-        ({"accuracy_curve": {"law": {"T22": "log"}}}, "unknown theorem 'T22' in `law`."),
     ],
 )
 def test_a_theorem_that_is_none_is_refused_before_the_run(figure, said, parts):

@@ -114,7 +114,10 @@ PARTS = {
         NOISE,
         None,
     ),
-    ("figure", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
+    ("figure", "comparison"): (
+        *(recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE),
+        {"panel": "noise_std"},
+    ),
     ("table", "comparison"): (recovery, {"row": "sparsity", "metrics": ["support"]}, NOISE, None),
     ("table", "timing"): (recovery, {"row": "sparsity", "base": "omp"}, NOISE, None),
     ("figure", "epsilon_curve"): (trajectory, {}, NOISE, {"panel": "noise_std"}),
@@ -124,6 +127,7 @@ PARTS = {
     ("figure", "class_errors"): (chosen, {}, SPARSITY, None),
     ("table", "used_features"): (chosen, {}, SPARSITY, None),
     ("figure", "tradeoff"): (tradeoff, {}, SPARSITY, {"panel": "sparsity"}),
+    ("figure", "final_excess"): (tradeoff, {}, SPARSITY, {"panel": "sparsity"}),
     ("figure", "accuracy_curve"): (tradeoff, {}, SPARSITY, {"row": "sparsity"}),
     ("table", "slopes"): (tradeoff, {}, SPARSITY, {"row": "sparsity"}),
     ("figure", "tightness"): (tightness, {}, ("n_samples", [50, 60]), None),
@@ -281,16 +285,17 @@ def test_facts_are_left_to_the_table():
         with_panels(part, given, [settings_of(pd.DataFrame(rows))], [])
 
 
-@pytest.mark.parametrize("kind", ["figure", "table"])
-def test_a_mean_over_sizes_is_refused(kind):
+def test_a_mean_over_sizes_is_refused_in_a_table_and_has_panels_in_a_figure():
     source = chosen()
     source["protocol"] = {"selection": {"sizes": [2, 4]}}
     asked = {"row": "p", "metrics": ["f_measure"]}
     with pytest.raises(ConfigError, match=r"over the 2 values of 'size'") as refused:
-        load({**source, f"{kind}s": [{"comparison": asked}]})
+        load({**source, "tables": [{"comparison": asked}]})
     assert refused.value.remedy == "Choose one value by `where: {size: 2}`."
     for params in ({**asked, "where": {"size": 4}}, {**asked, "row": "size"}):
-        load({**source, f"{kind}s": [{"comparison": params}]})
+        load({**source, "tables": [{"comparison": params}]})
+    drawn = load({**source, "figures": [{"comparison": asked}]})
+    assert panelled(drawn, "figure")["panel"] == "size"
 
 
 def test_a_mean_over_iterations_or_theorems_is_refused():

@@ -116,13 +116,15 @@ def _draw_lines(
     axis: Axes, table: pd.DataFrame, x: str, styles: plot.LineStyles, context: Context
 ) -> None:
     first = styles.levels[0]
+    # Bands of many lines that lie on each other would hide the grid.
+    alpha = min(0.13, 0.3 / len(styles))
     for key, points in table.groupby(styles.line, sort=True):
         style = styles.of(*key)
         points = points.sort_values(x)
         low, high = proportion_interval(
             points["successes"], points["trials"], sequential=context.adaptive
         )
-        axis.fill_between(points[x], low, high, color=style["color"], alpha=0.13, linewidth=0)
+        axis.fill_between(points[x], low, high, color=style["color"], alpha=alpha, linewidth=0)
         # Markers at different places show lines that overlap, at 0 and at 1.
         step = max(1, min(len(first), len(points) // 3))
         every = (first.index(key[0]) % step, step)
