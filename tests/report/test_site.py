@@ -217,6 +217,7 @@ def test_what_plotly_lacks_is_refused():
 
 def test_formulas_become_characters():
     assert mathtext.plain(r"$\theta = 10^{-3}$") == "θ=10^−3"
+    assert mathtext.plain(r"$\mathdefault{10^{1}}$") == "10^1"
     assert mathtext.markup(r"a < $\lambda_1$") == "a &lt; λ<sub>1</sub>"
 
 

@@ -26,9 +26,12 @@ from matplotlib.text import Annotation, Text
 from greedyexp.figures._plot.points import Points, attached
 from greedyexp.report.site import artists, legends, mathtext
 from greedyexp.report.site.artists import PIXELS, Space
+from greedyexp.report.site.axes import layout_of, ticks_of
 
 # Room around the panels in pixels.
 _MARGIN = 6
+# Shapes of Plotly have no hatches.
+_HATCHED = (0.5, 0.5, 0.5, 0.15)
 # The mark where an axis is interrupted, whose symbol Plotly does not have.
 _BREAK = "break"
 
@@ -129,8 +132,11 @@ class _Converter:
         box = axes.get_window_extent(self._renderer)
         across = (np.array([box.x0, box.x1]) * self._scale - self.box.x0) / self.box.width
         up = (np.array([box.y0, box.y1]) * self._scale - self.box.y0) / self.box.height
-        self.layout[f"xaxis{self._name}"] = self._axis(axes.xaxis, "x", across, "y")
-        self.layout[f"yaxis{self._name}"] = self._axis(axes.yaxis, "y", up, "x")
+        for letter, axis, domain in (("x", axes.xaxis, across), ("y", axes.yaxis, up)):
+            found = layout_of(axis, letter, domain)
+            found["anchor"] = f"{'y' if letter == 'x' else 'x'}{self._name}"
+            found |= self._shared(letter)
+            self.layout[f"{letter}axis{self._name}"] = found
         self._titles(axes)
         groups: dict[Any, _Group] = {}
         for artist in sorted(axes.get_children(), key=lambda one: one.get_zorder()):
@@ -153,39 +159,16 @@ class _Converter:
         for group in groups.values():
             self._trace(group.x, group.y, group.style, group.look)
 
-    def _axis(self, axis: Axis, letter: str, domain: np.ndarray, anchor: str) -> dict[str, Any]:
-        limits = axis.get_view_interval()
-        if axis.get_inverted():
-            limits = limits[::-1]
-        ticks, labels = _ticks(axis)
-        shown = axis.get_tick_params(which="major")
-        side = "bottom" if letter == "x" else "left"
-        gridlines = axis.get_gridlines()
-        found: dict[str, Any] = {
-            "domain": _rounded(domain),
-            "anchor": f"{anchor}{self._name}",
-            "type": "log" if axis.get_scale() == "log" else "linear",
-            "range": _rounded(artists.in_range(axis, limits)),
-            "tickmode": "array",
-            "tickvals": artists.plain(artists.placed(axis, ticks)),
-            "ticktext": [mathtext.markup(label) for label in labels],
-            "showticklabels": bool(shown.get(f"label{side}", True)),
-            "tickangle": -shown.get("labelrotation", 0.0),
-            "showgrid": bool(gridlines) and gridlines[0].get_visible(),
-            # Plotly may choose the ticks of a part of the axis if they say what they are.
-            "meta": artists.is_native(axis) and _are_numbers(ticks, labels),
-        }
-        title = axis.get_label().get_text()
-        if title and axis.get_label().get_visible():
-            found["title"] = {"text": mathtext.markup(title), "standoff": 4}
-        shared = self._axes.get_shared_x_axes() if letter == "x" else self._axes.get_shared_y_axes()
+    def _shared(self, letter: str) -> dict[str, str]:
+        """Return the first axis with which an axis of the panel is zoomed, if there is one."""
+        axes = self._axes
+        shared = axes.get_shared_x_axes() if letter == "x" else axes.get_shared_y_axes()
         for place, other in enumerate(self.panels, 1):
-            if other is self._axes:
+            if other is axes:
                 break
-            if shared.joined(self._axes, other):
-                found["matches"] = f"{letter}{place if place > 1 else ''}"
-                break
-        return found
+            if shared.joined(axes, other):
+                return {"matches": f"{letter}{place if place > 1 else ''}"}
+        return {}
 
     def _titles(self, axes: Axes) -> None:
         """Add the titles above a panel, where the layout has put them."""
@@ -204,7 +187,7 @@ class _Converter:
         if line.get_gid() == _BREAK and spaces:
             self._annotate("//", (x[0], y[0]), spaces, "center", "middle")
             return
-        if spaces is not None and "axes" in spaces:
+        if spaces is not None and "axes" in spaces and artists.has_line(line):
             self._straight(line, spaces)
             return
         look = legends.look_of(line)
@@ -239,8 +222,6 @@ class _Converter:
         """Add a line across the panel as a shape."""
         data: Any = line.get_data(orig=False)
         x, y = data
-        if not artists.has_line(line):
-            raise NotConvertible("a marker beside the panel")
         self.drawn.append(legends.Drawn(legends.look_of(line), [], [len(self.shapes)]))
         self.shapes.append(
             {
@@ -273,14 +254,17 @@ class _Converter:
                 "x1": self._at(self._axes.xaxis, left + width, spaces[0]),
                 "y0": self._at(self._axes.yaxis, bottom, spaces[1]),
                 "y1": self._at(self._axes.yaxis, bottom + height, spaces[1]),
-                "fillcolor": artists.colour(patch.get_facecolor()),
+                "fillcolor": artists.colour(
+                    _HATCHED if patch.get_hatch() else patch.get_facecolor()
+                ),
                 "line": {"width": 0},
                 "layer": "below",
             }
         )
 
     def _area(self, area: PolyCollection) -> None:
-        colour = artists.colour(area.get_facecolor()[0])
+        colours = [_HATCHED] if area.get_hatch() else area.get_facecolor()
+        colour = artists.colour(colours[0] if len(colours) else "none")
         x: list[Any] = []
         y: list[Any] = []
         for path in area.get_paths():
@@ -368,7 +352,7 @@ class _Converter:
         """Add a second horizontal axis, whose ticks stand at places of the first."""
         if getattr(other, "_orientation") != "x":  # noqa: B009
             raise NotConvertible("Plotly has no second vertical axis.")
-        ticks, labels = _ticks(other.xaxis)
+        ticks, labels = ticks_of(other.xaxis)
         pixels = [other.transData.transform((tick, 0))[0] for tick in ticks]
         here = [self._axes.transData.inverted().transform((x, 0))[0] for x in pixels]
         # Several stand above each other.
@@ -445,34 +429,6 @@ def _sizes(style: dict[str, Any], every: Sequence[int], count: int) -> list[floa
     return [size if place in marked else 0 for place in range(count)]
 
 
-def _ticks(axis: Axis) -> tuple[list[float], list[str]]:
-    """Return places and labels of the major ticks within the limits."""
-    low, high = sorted(axis.get_view_interval())
-    locations = np.asarray(axis.get_majorticklocs(), dtype=float)
-    labels = axis.get_major_formatter().format_ticks(locations.tolist())
-    rounding = 1e-9 * (high - low)
-    kept = [
-        (float(tick), label)
-        for tick, label in zip(locations, labels, strict=True)
-        if low - rounding <= tick <= high + rounding
-    ]
-    return [tick for tick, _ in kept], [label for _, label in kept]
-
-
-def _are_numbers(ticks: Sequence[float], labels: Sequence[str]) -> bool:
-    """Return True if each label is the number at its place."""
-    for tick, label in zip(ticks, labels, strict=True):
-        text = mathtext.plain(label).replace("−", "-").replace("·10^", "e")
-        text = text.replace("10^", "1e") if text.startswith("10^") else text
-        try:
-            shown = float(text)
-        except ValueError:
-            return not label
-        if not np.isclose(shown, tick, rtol=0.05, atol=1e-12):
-            return False
-    return True
-
-
 def _by_colour(bars: LineCollection) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Yield the segments of each colour."""
     segments, colours = bars.get_segments(), bars.get_colors()
@@ -481,10 +437,6 @@ def _by_colour(bars: LineCollection) -> Iterator[tuple[int, list[np.ndarray]]]:
         return
     for place in range(len(segments)):
         yield place, [segments[place]]
-
-
-def _rounded(values: Any) -> list[float]:
-    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=float)]
 
 
 def _short(values: Sequence[Any]) -> list[Any]:

@@ -35,8 +35,8 @@ class Look:
         Dashes; None if the line is solid.
     symbol : tuple or None
         Symbol, and whether it is filled; None without markers.
-    line : bool
-        True if there is a line.
+    width : float
+        Width of the line in pixels; 0 without a line.
     area : bool
         True for bands and other areas.
     label : str
@@ -45,7 +45,7 @@ class Look:
     colour: str
     dash: str | None = None
     symbol: tuple[str, bool] | None = None
-    line: bool = False
+    width: float = 0.0
     area: bool = False
     label: str = ""
 
@@ -76,9 +76,9 @@ def look_of(artist: Artist, shown: str = "") -> Look:
             style = marker(artist)
             filled = style["color"] == style["line"].get("color")
             symbol = (style["symbol"], filled)
-        lined = has_line(artist)
-        dash = stroke(artist).get("dash") if lined else None
-        return Look(_opaque(colour(artist.get_color())), dash, symbol, lined, label=label)
+        line: dict[str, Any] = stroke(artist) if has_line(artist) else {"width": 0.0}
+        shown = _opaque(colour(artist.get_color()))
+        return Look(shown, line.get("dash"), symbol, line["width"], label=label)
     if isinstance(artist, Patch):
         shown = colour(artist.get_facecolor())
     return Look(_opaque(shown), area=True, label=label)
@@ -124,7 +124,7 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
         if len(bar.get_ticks()) == bar.cmap.N:
             labels: Iterable[Any] = axes.get_yticklabels()
             for place, text in enumerate(labels):
-                look = Look(_opaque(colour(bar.cmap(place))), line=True)
+                look = Look(_opaque(colour(bar.cmap(place))), width=2.0)
                 yield text.get_text(), look, heading
 
 
@@ -140,9 +140,10 @@ def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
     if entry.symbol is not None:
         # Bands and intervals of a coloured line have no markers.
         return look.symbol == entry.symbol or (look.symbol is None and not grey)
-    if entry.dash is not None or grey:
-        return look.line and look.dash == entry.dash
-    return True
+    if grey:
+        # Grey stands for all colours, so the line itself must be the same.
+        return look.dash == entry.dash and look.width == entry.width
+    return entry.dash is None or look.dash == entry.dash
 
 
 def _swatch(look: Look, handle: Any) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _swatch(look: Look, handle: Any) -> dict[str, Any]:
         return swatch
     if isinstance(handle, Patch):
         return {"area": colour(handle.get_facecolor())}
-    return {"line": {"color": look.colour, "width": 2}}
+    return {"line": {"color": f"rgb({look.colour})", "width": look.width}}
 
 
 def _opaque(text: str) -> str:

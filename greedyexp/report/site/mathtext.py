@@ -16,7 +16,17 @@ _SYMBOLS = {
     "in": "∈", "sum": "∑", "sqrt": "√", "partial": "∂", "nabla": "∇",
     "|": "‖", ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "{": "{", "}": "}",
 }  # fmt: skip
-_FORMATS = ("mathrm", "mathbf", "mathit", "mathcal", "text", "operatorname", "left", "right")
+_FORMATS = (
+    "mathdefault",
+    "mathrm",
+    "mathbf",
+    "mathit",
+    "mathcal",
+    "text",
+    "operatorname",
+    "left",
+    "right",
+)
 _TOKEN = re.compile(r"\\([A-Za-z]+)\s*|\\(.)|([\^_{}])|([A-Za-z]+)|(.)", re.DOTALL)
 _MATHEMATICS = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 

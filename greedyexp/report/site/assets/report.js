@@ -399,7 +399,7 @@ const greedyexp = (() => {
       const rows = element("div", {});
       const runs = points.rows[place];
       const count = numbersOf(runs).length;
-      const panel = this.box.querySelector(".point");
+      const panel = this.box.querySelector(".chosen");
       const button = element("button",
         { type: "button", onclick: () => showRows(rows, runs) }, `Show the ${count} rows behind it`);
       panel.replaceChildren(element("h4", { tabindex: "-1" }, "Chosen point"), list);
