@@ -14,6 +14,7 @@ import yaml
 from greedyexp.cli.commands.show import without_sections
 from greedyexp.core import registry, shipped
 from greedyexp.core.parts import KINDS, Part
+from greedyexp.experiment.design import by_stem
 from greedyexp.experiment.wording import parameter_rows
 
 INTRODUCTIONS = {
@@ -45,6 +46,9 @@ def write(docs: Path) -> None:
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
+    (pages / "results").mkdir(exist_ok=True)
+    for run in results(docs.parent):
+        _replace(pages / "results" / f"{run.parent.name}.md", results_page(run))
 
 
 def linked(text: str, source: Path, folder: Path, docs: Path) -> str:
@@ -141,15 +145,15 @@ def experiment_page(root: Path) -> str:
 def gallery(root: Path) -> str:
     """Return a page with a picture of each shipped experiment that has committed results."""
     cards = []
-    for name, path in sorted(shipped.configs().items()):
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-        pictures = sorted((root / "results" / name / "paper" / "figures").glob("*.png"))
-        if not pictures:
-            continue
+    for run in results(root):
+        name = run.parent.name
+        settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+        pictures = sorted((run / "figures").glob("*.png"))
         paper = settings.get("paper") or {}
         source = ", ".join(text for text in (paper.get("key"), paper.get("figure")) if text)
         picture = Path("../../..") / pictures[0].relative_to(root)
-        lines = [f":::{{grid-item-card}} {name}", f":img-top: {picture.as_posix()}", ""]
+        lines = [f":::{{grid-item-card}} {name}", f":img-top: {picture.as_posix()}"]
+        lines += [f":link: results/{name}", ":link-type: doc", ""]
         lines += [
             " ".join(settings["description"].split()),
             "",
@@ -160,9 +164,36 @@ def gallery(root: Path) -> str:
         cards.append("\n".join(lines))
     grid = "\n".join(["::::{grid} 1 2 2 3", ":gutter: 3", "", *cards, "::::"])
     words = "The experiments that come with greedyexp, with one figure of each."
+    hidden = "\n".join(["```{toctree}", ":hidden:", ":glob:", "", "results/*", "```"])
     return (
-        f"# Gallery\n\n{words} [All of them](../../experiments.md), with their papers.\n\n{grid}\n"
+        f"# Gallery\n\n{words} [All of them](../../experiments.md), with their papers.\n\n{grid}"
+        f"\n\n{hidden}\n"
     )
+
+
+def results(root: Path) -> list[Path]:
+    """Return the run folders of the paper profile of shipped experiments that have figures."""
+    runs = [root / "results" / name / "paper" for name in sorted(shipped.configs())]
+    return [run for run in runs if any((run / "figures").glob("*.png"))]
+
+
+def results_page(run: Path) -> str:
+    """Return a page on a committed run: all figures with their captions, and all verdicts."""
+    name = run.parent.name
+    settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    folder = Path("../../../..") / "results" / name / "paper" / "figures"
+    blocks = [f"# {name}", " ".join(settings["description"].split())]
+    blocks.append(f"`greedyexp run {name} --profile paper`")
+    drawn = [next(iter(one.items())) for one in settings["figures"]]
+    for stem, (kind, given) in by_stem(drawn).items():
+        title = given.get("title") or registry.find("figure", kind).title
+        lines = [f"```{{figure}} {(folder / stem).as_posix()}.png", f":alt: {_cell(title)}", ""]
+        blocks.append("\n".join([*lines, _cell(given.get("caption") or title), "```"]))
+    judged = json.loads((run / "claims.json").read_text(encoding="utf-8"))["claims"]
+    rows = [(f"{c['quote']} ({c['place']})", c["verdict"], _decisive(c)) for c in judged]
+    if rows:
+        blocks += ["## Claims", _table(("statement", "verdict", "tests"), rows)]
+    return "\n\n".join(blocks) + "\n"
 
 
 def verdicts_page(root: Path) -> str:
@@ -182,7 +213,11 @@ def verdicts_page(root: Path) -> str:
     for verdict, heading in words.items():
         blocks.append(f"## {heading}")
         rows = [
-            (f"`{name}`: {claim['id']}", f"{claim['quote']} ({claim['place']})", _decisive(claim))
+            (
+                f"[`{name}`](results/{name}.md): {claim['id']}",
+                f"{claim['quote']} ({claim['place']})",
+                _decisive(claim),
+            )
             for name, claim in claims
             if claim["verdict"] == verdict
         ]
