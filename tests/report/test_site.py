@@ -69,8 +69,8 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(run):
-    """The report of two runs that are compared."""
-    other = run.parents[1] / "other" / "quick"
+    """The report of a run, with its comparison with another one."""
+    other = run.parents[2] / "other" / "quick"
     shutil.copytree(run, other)
     out = run.parents[2] / "report"
     build(run.parents[1], out, compared=[(run, other)], jobs=1)
@@ -96,9 +96,8 @@ def drawn(draw) -> object:
 
 def test_the_index_counts_verdicts_by_paper(site):
     index = (site / "index.html").read_text("utf-8")
-    assert "2 runs" in index
-    assert "2 supported" in index
-    assert "2 refuted" in index
+    assert "1 supported" in index
+    assert "1 refuted" in index
     assert '<a href="small/quick/index.html">' in index
     assert "Someone 2020" in index
     assert "comparison_1.html" in index
@@ -179,6 +178,7 @@ def test_a_line_keeps_its_points_scales_and_numbers():
         keys = pd.DataFrame({"p": [1, 10, 100]})
         plot.attach(line, keys, {"mean": [0.0, np.nan, 2.0]})
         axis.fill_between([1, 100], [0, 1], [1, 2], color="#ff0000", alpha=0.2)
+        axis.fill_between([1, 100], [2, 2], [3, 3], color="#00ff00", alpha=0.2)
         axis.axvline(10, color="#0000ff", linestyle="--", label="bound")
         axis.legend()
 
@@ -190,7 +190,8 @@ def test_a_line_keeps_its_points_scales_and_numbers():
     assert trace["y"] == [0.0, None, 2.0]
     assert found.points[index].facts["mean"][2] == 2.0
     by_label = {one["label"]: one for one in found.legend}
-    assert by_label["OMP"]["traces"] == [0, 1]
+    own = {found.data[place].get("fillcolor") for place in by_label["OMP"]["traces"]}
+    assert own == {None, "rgba(255,0,0,0.2)"}
     assert by_label["bound"] == by_label["bound"] | {"traces": [], "shapes": [0]}
     assert found.layout["shapes"][0]["x0"] == 10
 
@@ -206,6 +207,8 @@ def test_another_scale_is_drawn_at_its_places_with_its_labels():
     assert axis["type"] == "linear"
     assert axis["ticktext"] == ["0", "1", "10"]
     assert axis["tickvals"] == pytest.approx(found.data[0]["x"][:3])
+    # Linear up to 1, which takes 10/9 decades, then logarithmic.
+    assert axis["tickvals"] == pytest.approx([0, 10 / 9, 19 / 9])
     # Plotly must not write the transformed values as ticks.
     assert axis["meta"] is False
 
