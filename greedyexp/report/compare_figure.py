@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from greedyexp.figures._plot.methods import method_styles
 from greedyexp.figures._plot.panels import Panels
+from greedyexp.figures._plot.points import attach
 from greedyexp.figures._plot.style import legend_entry, use_style
 from greedyexp.results.context import Context
 from greedyexp.results.words import axis_label
@@ -91,7 +92,10 @@ def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> 
         )
         for some, filled in ((mine[~beyond], False), (mine[beyond], True)):
             face = style["color"] if filled else "white"
-            axis.plot(some["mean_a"], some["mean_b"], markerfacecolor=face, **style)
+            (means,) = axis.plot(some["mean_a"], some["mean_b"], markerfacecolor=face, **style)
+            facts = {name: some[name] for name in ("mean_a", "mean_b", "difference", "p_adjusted")}
+            keys = some.loc[:, :"column"]
+            attach(means, keys, facts | {"95% interval": (some["low"], some["high"])})
     low, high = values.min(), values.max()
     if low < high:
         axis.plot([low, high], [low, high], color="0.6", lw=0.8, zorder=0)

@@ -127,6 +127,15 @@ def test_hovering_shows_the_numbers_of_the_csv(site, run):
     assert seen == 6
 
 
+def test_the_figure_of_a_comparison_knows_the_means_of_both_runs(site, run):
+    (figure,) = figures_of((site / "comparison_1.html").read_text("utf-8"))
+    known = [one for one in figure["points"].values() if one["facts"]["mean_a"]]
+    assert known
+    for one in known:
+        assert one["facts"]["mean_a"] == one["facts"]["mean_b"]
+        assert set(one["facts"]["difference"]) == {0.0}
+
+
 def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
     source = read_run(run)
     counted = 0
@@ -194,6 +203,14 @@ def test_a_line_keeps_its_points_scales_and_numbers():
     assert own == {None, "rgba(255,0,0,0.2)"}
     assert by_label["bound"] == by_label["bound"] | {"traces": [], "shapes": [0]}
     assert found.layout["shapes"][0]["x0"] == 10
+
+
+def test_bars_with_unknown_ends_are_left_out():
+    def draw(axis):
+        axis.errorbar([1, 2], [1, 1], yerr=[[np.nan, 0.5], [np.nan, 0.5]], linestyle="none")
+
+    bars = next(one for one in drawn(draw).data if one["mode"] == "lines")
+    assert [value for value in bars["y"] if value is not None] == [0.5, 1.5]
 
 
 def test_another_scale_is_drawn_at_its_places_with_its_labels():

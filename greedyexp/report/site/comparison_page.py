@@ -8,7 +8,7 @@ from typing import Any
 from greedyexp.report.compare import Comparison, compare
 from greedyexp.report.draw import arrange
 from greedyexp.report.site.interactive import interactive
-from greedyexp.report.site.run_page import table_content
+from greedyexp.report.site.run_page import figure_data, table_content
 
 # Lines of a table on the page; the CSV has all.
 _MOST = 500
@@ -65,12 +65,7 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
             "height": shown.height,
             "legend": shown.legend,
             "caption": "",
-            "data": {
-                "data": shown.data,
-                "layout": shown.layout,
-                "legend": shown.legend,
-                "points": {},
-            },
+            "data": figure_data(shown, None),
         },
         "csv": f"{place}.csv",
         "command": f"greedyexp compare {a} {b}",

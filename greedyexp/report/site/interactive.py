@@ -279,7 +279,9 @@ class _Converter:
             colour = artists.colour(bars.get_colors()[place])
             x: list[Any] = []
             y: list[Any] = []
-            for ends in segments:
+            for segment in segments:
+                # A segment with an unknown end is empty.
+                ends = np.reshape(segment, (-1, 2))
                 x += [*artists.plain(artists.placed(self._axes.xaxis, ends[:, 0])), None]
                 y += [*artists.plain(artists.placed(self._axes.yaxis, ends[:, 1])), None]
             width = round(float(np.atleast_1d(bars.get_linewidth())[0]) * PIXELS, 2)

@@ -161,7 +161,7 @@ class _Writer:
             "width": found.width,
             "height": found.height,
             "legend": found.legend,
-            "data": _data(found, Rows(self.source, _where(one))),
+            "data": figure_data(found, Rows(self.source, _where(one))),
         }
 
     def _static(self, one: Listed, picture: Figure) -> str:
@@ -240,18 +240,26 @@ def _where(one: Listed) -> Mapping[str, Any]:
     return (Parameters(known).read_all(one.given).get("where") or {}) if known else {}
 
 
-def _data(found: Interactive, rows: Rows) -> dict[str, Any]:
-    """Return what the script of the page needs to draw a figure."""
+def figure_data(found: Interactive, rows: Rows | None) -> dict[str, Any]:
+    """Return what the script of the page needs to draw a figure.
+
+    Parameters
+    ----------
+    found : Interactive
+    rows : Rows or None
+        The rows of the run; None if the page does not show rows behind points.
+    """
     points = {}
     for index, known in found.points.items():
-        behind = rows.behind(known)
+        count = len(next(iter(known.facts.values())))
+        behind = rows.behind(known) if rows else [[] for _ in range(count)]
         points[str(index)] = {
             "keys": {
                 name: [_cell(value) for value in values] for name, values in known.keys.items()
             },
             "facts": _facts(known),
             "rows": behind,
-            "where": [_condition(rows, runs) for runs in behind],
+            "where": [_condition(rows, runs) for runs in behind] if rows else [],
         }
     return {"data": found.data, "layout": found.layout, "legend": found.legend, "points": points}
 
