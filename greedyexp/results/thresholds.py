@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from greedyexp.core.listing import listed
 from greedyexp.results import successes
 from greedyexp.results.context import Context
 from greedyexp.results.records import require_columns, require_finite
 from greedyexp.results.text import group_text
 from greedyexp.results.words import axis_label, short_name
+from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.sequential import located_crossing
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Of = Annotated[str, Field(description="column whose threshold is estimated")]
 Level = Annotated[float, Field(gt=0, lt=1, description="probability of success at the threshold")]
 
-# Thresholds outside the tested range that a note names.
+# A note names at most so many thresholds outside the tested range.
 _MAX_NAMED = 4
 
 
@@ -56,8 +56,9 @@ def thresholds(
     -------
     DataFrame
         The columns of ``by``, sorted; ``estimate``, ``low`` and ``high`` as in
-        ``stats.crossing.Crossing``; the number of all ``trials``; ``fewest`` and ``most`` trials
-        per point; the number of trials that ``failed``.
+        ``stats.crossing.Crossing``, but infinite where the fitted curve crosses the level outside
+        the tested values; the number of all ``trials``; ``fewest`` and ``most`` trials per point;
+        the number of trials that ``failed``.
 
     Raises
     ------
@@ -73,11 +74,22 @@ def thresholds(
     for key, points in counts.groupby(list(by), sort=True, dropna=False):
         x, wins, trials = (points[name] for name in (of, "successes", "trials"))
         fit = located_crossing(x, wins, trials, sequential=context.adaptive, level=level)
-        numbers = (fit.estimate, fit.low, fit.high, trials.sum(), trials.min(), trials.max())
+        ends = _within(fit, x[trials > 0])
+        numbers = (*ends, trials.sum(), trials.min(), trials.max())
         rows.append((*key, *numbers, points["failed"].sum()))
     names = ("estimate", "low", "high", "trials", "fewest", "most", "failed")
     table: pd.DataFrame = pd.DataFrame(rows, columns=[*by, *names])
     return table
+
+
+def _within(fit: Crossing, tested: pd.Series) -> tuple[float, float, float]:
+    """Return estimate, low and high of a crossing, without what was extrapolated."""
+    # Where nothing was tested, the crossing would depend on the assumed curve alone.
+    if fit.estimate > tested.max():
+        return np.inf, fit.low, np.inf
+    if fit.estimate < tested.min():
+        return -np.inf, -np.inf, fit.high
+    return fit.estimate, fit.low, fit.high
 
 
 def facts(table: pd.DataFrame) -> dict[str, Any]:
@@ -108,7 +120,9 @@ def notes(
     trials = (table["fewest"].min(), table["most"].max(), table["trials"].sum())
     found = successes.notes(frame, context, trials, intervals)
     outside = table.loc[~np.isfinite(table["estimate"]), list(keys)]
-    if len(outside):
-        names = [group_text(values, context) for values in outside.to_dict("records")]
-        found.append(f"Not crossed in the tested range: {listed(names, _MAX_NAMED, '; ')}.")
+    names = [group_text(values, context) for values in outside.to_dict("records")]
+    if len(names) > _MAX_NAMED:
+        found.append(f"{len(names)} of {len(table)} thresholds are not in the tested range.")
+    elif names:
+        found.append(f"Not crossed in the tested range: {'; '.join(names)}.")
     return found

@@ -1,12 +1,19 @@
-"""Published rows are computed again: decisions are the same, and other values up to rounding."""
+"""Published rows are computed again, with equal decisions and other values up to rounding.
+
+Published verdicts follow from the committed files.
+"""
 
 from __future__ import annotations
+
+import shutil
+import subprocess
 
 import pandas as pd
 import pytest
 from cli_process import REPOSITORY
 
 import greedyexp
+from greedyexp import report
 from greedyexp.datasets import catalogue, places
 from greedyexp.report.replay import DIFFERS
 from greedyexp.results.records import identity
@@ -57,3 +64,20 @@ def test_a_published_replicate_comes_out_again(run):
     assert len(again.values) > 0
     differing = again.values[again.values["verdict"] == DIFFERS]
     assert differing.to_dict("records") == []
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "run", sorted((REPOSITORY / "results").glob("*/paper")), ids=lambda run: run.parent.name
+)
+def test_the_verdicts_of_a_run_follow_from_its_committed_files(run, tmp_path):
+    listed = subprocess.run(
+        ["git", "ls-files", "--", run], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    copy = tmp_path / run.relative_to(REPOSITORY)
+    for name in listed.stdout.splitlines():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / name, tmp_path / name)
+    committed = (copy / "claims.json").read_bytes()
+    report.verify(copy)
+    assert (copy / "claims.json").read_bytes() == committed

@@ -45,7 +45,8 @@ def site(run):
 
 @pytest.fixture(scope="module")
 def browser():
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
     driver = shutil.which("chromedriver")
     if not (program and driver):
         pytest.skip("Chromium and its driver are not installed")
