@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -145,4 +146,7 @@ def _enclosure_text(frame: pd.DataFrame, context: Context) -> str:
             f"Certified to 1% or better except for {named}"
             f" (widest {width.max():.2g} of the upper end)."
         )
-    return f"Each value is certified to {width.max():.1g} of itself or better."
+    # Rounded up, so that "at most" is true; differences of rounding are not counted.
+    up = decimal.Context(prec=1, rounding=decimal.ROUND_UP)
+    most = up.create_decimal(f"{width.max():.6g}")
+    return f"Each value is certified with a relative error of at most {float(most):.1g}."

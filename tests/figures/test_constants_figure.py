@@ -73,7 +73,7 @@ def test_points_are_means_and_bars_are_t_intervals(frame):
     ]
     said = figure.get_supxlabel()
     assert "means over 5 replicates with 95% t intervals" in said
-    assert "Each value is certified to 1e-06 of itself or better." in said
+    assert "Each value is certified with a relative error of at most 1e-06." in said
 
 
 def test_an_interval_that_reaches_0_goes_on_below_the_axis(frame):
@@ -107,6 +107,12 @@ def test_what_a_logarithm_cannot_show_is_counted(frame):
     assert len(lines(figure, "mean", COLOURS[NUMBERS["mu2"]])[0].get_xdata()) == 2
     assert "Means of 0, not drawn: 2." in figure.get_supxlabel()
     assert "Points without a value: 2." in figure.get_supxlabel()
+
+
+def test_the_relative_error_is_rounded_up(frame):
+    frame["lower"] = frame["value"] * (1 - 1.2e-6)
+    said = constants(frame, CONTEXT, panel="covariance").get_supxlabel().replace("\n", " ")
+    assert "with a relative error of at most 2e-06." in said
 
 
 def test_wide_enclosures_are_named(frame):

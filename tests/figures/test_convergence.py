@@ -56,6 +56,7 @@ def test_lines_are_medians_of_the_gap_and_bounds_are_told_apart(frame):
     assert texts(figure)[:2] == ["Gradient descent", "Ours"]
     assert texts(figure)[2:] == ["proved bound", "asymptotic prediction, not a bound"]
     assert figure.axes[0].get_yscale() == "log"
+    assert "Bounds and predictions are medians too." in figure.get_supxlabel()
 
 
 def test_what_is_not_wanted_or_not_in_the_table_is_not_drawn(frame):
@@ -67,6 +68,7 @@ def test_what_is_not_wanted_or_not_in_the_table_is_not_drawn(frame):
         assert not lines(figure, "guarantee")
         assert not lines(figure, "prediction")
         assert texts(figure) == ["Gradient descent", "Ours"]
+        assert "medians too" not in figure.get_supxlabel()
 
 
 def test_twice_the_exponent_is_drawn_for_those_named_and_said_to_be_no_bound(frame):
@@ -139,8 +141,8 @@ def test_what_is_below_the_floor_is_not_drawn_and_said(frame):
     figure = convergence(again, CONTEXT, panel="p", floor=1e-12)
     assert medians(again, "gap", 10, "ours")[-1] > 1e-12
     assert lines(figure, "gap", colour=OURS)[0].get_xdata()[-1] == 10
-    assert "gap first is at most 1e-12" in figure.get_supxlabel()
-    assert "at most" not in convergence(frame, CONTEXT, panel="p", floor=1e-60).get_supxlabel()
+    assert "gap falls to 1e-12" in figure.get_supxlabel()
+    assert "Lines end" not in convergence(frame, CONTEXT, panel="p", floor=1e-60).get_supxlabel()
 
 
 def test_runs_that_level_off_at_rounding_end_at_the_floor(frame):
@@ -157,7 +159,7 @@ def test_runs_that_level_off_at_rounding_end_at_the_floor(frame):
     fastest = frame["replicate"].eq(0) & frame["iteration"].eq(100)
     rest = frame.assign(gap=frame["gap"].clip(lower=1e-3).mask(fastest, 1e-14))
     said = convergence(rest, CONTEXT, panel="p", floor=1e-13).get_supxlabel()
-    assert "at most 1e-13; bands are cut off there." in said.replace("\n", " ")
+    assert "falls to 1e-13; bands are cut off there." in said.replace("\n", " ")
 
 
 def test_bands_hold_the_replicates_and_nothing_is_cut_off(frame):

@@ -116,7 +116,7 @@ def test_the_lassos_law_is_drawn_for_each_size(frame):
 
     one = phase_transition(sizes, context, panel="kappa", line=["algorithm", "p"])
     np.testing.assert_allclose(places(one.axes[0]), laws)
-    assert "n = 2 s log(p), another θ for each p" in one.get_supxlabel()
+    assert "n = 2 s log(p), so θ depends on p" in one.get_supxlabel()
     two = phase_transition(sizes, context, panel="kappa", row="p")
     for axis, law in zip(two.axes, laws, strict=True):
         np.testing.assert_allclose(places(axis), law)

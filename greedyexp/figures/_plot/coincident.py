@@ -63,7 +63,7 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
             few = "; ".join(names) if len(names) <= _MOST_NAMED else ""
             where = f" ({few or f'{len(names)} of {len(panels)} panels'})"
         texts.append(f"{' = '.join(group)}{where}")
-    return f"Curves that coincide: {', '.join(texts)}." if texts else ""
+    return f"Curves too close to tell apart: {', '.join(texts)}." if texts else ""
 
 
 def _is_curve(line: Line2D) -> bool:

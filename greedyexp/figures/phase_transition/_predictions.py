@@ -116,7 +116,7 @@ def _at_size(prediction: Threshold, rows: pd.DataFrame) -> Threshold:
 def conversion_note(drawn: Iterable[Threshold]) -> str:
     """Explain predictions that were converted; empty if there is none."""
     if any(isinstance(prediction, _Converted) for prediction in drawn):
-        return "Predicted for the Lasso: n = 2 s log(p), another θ for each p."
+        return "Predicted for the Lasso: n = 2 s log(p), so θ depends on p."
     return ""
 
 

@@ -92,8 +92,9 @@ def accuracy_curve(
     panels.label(axis_label("epsilon"), axis_label(count))
     pairs = [*identity(frame), "reference", "epsilon"]
     unreached = np.isinf(rows.drop_duplicates(pairs)["taken"]).mean()
+    too = "" if bounds.empty else " Bounds are medians too."
     note = [
-        f"{origin_text(context)}: {spread_text(table)}. Bounds are medians too.",
+        f"{origin_text(context)}: {spread_text(table)}.{too}",
         theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
         failures_text(replicates(frame), "left out"),
         f"Accuracy not reached: {unreached:.2%} of all pairs of replicate and accuracy."

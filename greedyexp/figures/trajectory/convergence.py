@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -29,6 +29,14 @@ _CURVES: dict[str, tuple[Any, str]] = {
     TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
     "prediction": ((0, (1, 1.5)), "asymptotic prediction, not a bound"),
     "local_guarantee": ((0, (6, 1.5, 1, 1.5)), "proved bound on the final support"),
+}
+
+# Their names in the note.
+_NAMES = {
+    "guarantee": "bounds",
+    TWICE: "curves with exponent 2k",
+    "prediction": "predictions",
+    "local_guarantee": "bounds",
 }
 
 
@@ -102,15 +110,20 @@ def convergence(
         plot.legend_entry(_CURVES[kind][1], linewidth=1.0, linestyle=_CURVES[kind][0])
         for kind in curves
     ]
-    least = f"at most {number_text(floor)}"
-    ended = f"Lines end before the gap first is {least}; bands are cut off there."
+    ended = f"Lines end where the gap falls to {number_text(floor)}; bands are cut off there."
     note = [
         f"{origin_text(context)}: {spread_text(measured)}",
         failures_text(replicates(frame), "left out"),
-        "Bounds and predictions are medians too." if curves else "",
+        _medians_text(curves),
         ended if measured["low"].le(floor).any() else "",
     ]
     return panels.finish(*styles.legends(), handles, title=context.title, note=note)
+
+
+def _medians_text(curves: Collection[str]) -> str:
+    """State that the curves beside the gap are medians; empty if there are none."""
+    names = dict.fromkeys(_NAMES[kind] for kind in curves)
+    return f"{' and '.join(names).capitalize()} are medians too." if names else ""
 
 
 def trajectories(
