@@ -7,7 +7,7 @@ from trajectory_frames import CONTEXT, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.figures._plot import COLOURS
+from greedyexp.figures._plot import COLOURS, MARKERS
 from greedyexp.figures.trajectory.coordinates import coordinates
 
 
@@ -62,11 +62,12 @@ def test_another_replicate_can_be_shown(frame):
     assert caught.value.remedy == "It has 0, 1."
 
 
-def test_the_largest_have_colours_that_are_the_same_in_all_panels(frame):
+def test_the_largest_have_colours_and_markers_that_are_the_same_in_all_panels(frame):
     figure = coordinates(frame, CONTEXT)
     for axis in (0, 1):
         shown = [line.get_color() for line in paths(figure, axis)]
         assert shown == ["0.72", *COLOURS]
+        assert [line.get_marker() for line in paths(figure, axis)] == ["None", *MARKERS]
     assert texts(figure) == [f"coordinate {c}" for c in range(20, 101, 10)] + ["other coordinates"]
     few = coordinates(table(coordinate_rows(count=3)), CONTEXT)
     assert "other coordinates" not in texts(few)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Coordinates that a note names, in each panel.
 _MAX_NAMED = 12
+# Distance of the markers along a line, as a part of the diagonal of the panel.
+_APART = 0.2
 _GREY: plot.Style = {"color": "0.72", "linewidth": 0.7}
 
 
@@ -44,21 +46,21 @@ def coordinates(
     """The recorded coefficients of one replicate against the iteration, one line per coordinate.
 
     Lines have steps if every iteration is recorded. The coordinates that grow largest at any
-    iteration have colours, the same in all panels; the others are grey. Each panel shows the
-    coordinates that its algorithm recorded.
+    iteration have colours and markers, the same in all panels; the others are grey. Each panel
+    shows the coordinates that its algorithm recorded.
     """
     frame, keys = group_columns(frame, context, row, panel)
     rows = _rows(frame, keys, replicate)
     shown = rows if until is None else rows[rows["iteration"] <= until]
-    colours = plot.cycle(_largest(rows), plot.COLOURS)
+    looks = _looks(_largest(rows))
     panels = plot.Panels.by_columns(rows, context, row, panel)
     for axis, values in panels:
         axis.axhline(0, color="0.6", linewidth=0.7, zorder=0.9)
         for coordinate, points in plot.inside(shown, values).groupby("coordinate", sort=True):
             points = points.sort_values("iteration")
-            style, colour = _GREY | {"zorder": 1.8}, colours.get(coordinate)
-            if colour is not None:
-                style = {"color": colour, "linewidth": 1.2, "zorder": 2.2}
+            style = _GREY | {"zorder": 1.8}
+            if coordinate in looks:
+                style = looks[coordinate] | {"zorder": 2.2}
             whole = points["iteration"].diff().max() <= 1
             style |= {"drawstyle": "steps-post" if whole else "default", "gid": "path"}
             (path,) = axis.plot(points["iteration"], points["coefficient"], **style)
@@ -68,10 +70,10 @@ def coordinates(
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), "coefficient")
     handles = [
-        plot.legend_entry(f"coordinate {coordinate:.0f}", color=colour)
-        for coordinate, colour in colours.items()
+        plot.legend_entry(f"coordinate {coordinate:.0f}", **look)
+        for coordinate, look in looks.items()
     ]
-    if shown["coordinate"].nunique() > len(colours):
+    if shown["coordinate"].nunique() > len(looks):
         handles.append(plot.legend_entry("other coordinates", **_GREY))
     note = [
         f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
@@ -106,8 +108,23 @@ def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd
     return rows
 
 
+def _looks(coordinates: Sequence[Any]) -> dict[Any, plot.Style]:
+    """Return the style of each coordinate; their markers are at different places along lines."""
+    looks = plot.cycle(coordinates, list(zip(plot.COLOURS, plot.MARKERS, strict=True)))
+    return {
+        coordinate: {
+            "color": colour,
+            "marker": marker,
+            "markersize": 3.5,
+            "markevery": (_APART * rank / len(looks), _APART),
+            "linewidth": 1.2,
+        }
+        for rank, (coordinate, (colour, marker)) in enumerate(looks.items())
+    }
+
+
 def _largest(rows: pd.DataFrame) -> list[Any]:
-    """Return the coordinates to colour: those that grow largest in any panel."""
+    """Return the coordinates to tell apart: those that grow largest in any panel."""
     sizes = rows["coefficient"].abs().groupby(rows["coordinate"]).max()
     # The lower of two tied coordinates comes first, whatever the order of the rows.
     order = sizes.sort_index().sort_values(ascending=False, kind="stable")
