@@ -84,10 +84,10 @@ def comparison(
     their means on the same data sets, with its paired interval, and a dashed line where both are
     equal.
 
-    Bars are 95% t intervals, shifted by a few points so that they do not overlap; hollow markers
-    are the published numbers. A replicate that failed has no value; means are over the others, and
-    the failures are counted below. With one replicate, for example because data are fixed, there
-    are no bars.
+    Bars are 95% t intervals. Lines are shifted by a few points with their bars, so that bars do not
+    overlap; hollow markers are the published numbers. A replicate that failed has no value; means
+    are over the others, and the failures are counted below. With one replicate, for example because
+    data are fixed, there are no bars.
     """
     import pandas as pd
 
@@ -210,11 +210,15 @@ def _draw(
         axis.axhline(beside.equal, **plot.REFERENCE_LINE, gid="equal")
     for label, bound in beside.bounds.groupby("algorithm", sort=True):
         plot.draw_bound(axis, bound["place"], bound["value"], styles.of(label)["color"], _BOUND)
+    intervals = points["low"].notna().any()
     size = 4.0 if points["place"].nunique() <= _MAX_TICKS else 3.0
     for label, line in points.groupby("algorithm", sort=True):
         style = styles.of(label)
-        at = line["place"]
-        (means,) = axis.plot(at, line["value"], markersize=size, **style)
+        at, known = line["place"], line["value"].notna() & line["low"].notna()
+        # Without intervals, points are at their places.
+        shift = styles.shift(label) if intervals else 0.0
+        moved = plot.shifted(axis, shift)
+        (means,) = axis.plot(at, line["value"], markersize=size, transform=moved, **style)
         facts = {
             metric.heading(line["metric"].iloc[0]): line["value"],
             "95% interval": (line["low"], line["high"]),
@@ -223,9 +227,9 @@ def _draw(
             "published": line["published"],
         }
         plot.attach(means, line[["algorithm", *beside.keys]], facts)
-        known = line["value"].notna() & line["low"].notna()
-        plot.draw_intervals(axis, at[known], line[known], style["color"], styles.shift(label))
-        axis.plot(at, line["published"], **style | _PUBLISHED | {"label": None}, gid="published")
+        plot.draw_intervals(axis, at[known], line[known], style["color"], shift)
+        printed = style | _PUBLISHED | {"label": None, "transform": moved}
+        axis.plot(at, line["published"], **printed, gid="published")
 
 
 def _thinned(levels: list) -> list:

@@ -44,7 +44,7 @@ def constants(
     """The mean of each constant over replicates against ``x``, one line for each.
 
     All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
-    intervals of the mean; on a linear axis they are shifted by a few points. A bar that
+    intervals of the mean; on a linear axis lines and bars are shifted by a few points. A bar that
     extends to 0 is cut off at the logarithmic axis and ends in an arrow. Replicates that failed are
     not in the means and are counted below. Means of 0 cannot be drawn and are counted too.
     """
@@ -63,10 +63,12 @@ def constants(
         along.apply(axis)
         for key, points in plot.inside(drawn, values).groupby(line, sort=True):
             style, places = styles.of(*key), along.places(points[x])
-            (means,) = axis.plot(places, points["value"], **style, gid="mean")
+            shift = styles.shift(*key)
+            moved = plot.shifted(axis, shift)
+            (means,) = axis.plot(places, points["value"], **style, transform=moved, gid="mean")
             facts = {"mean": points["value"], "95% interval": (points["low"], points["high"])}
             plot.attach(means, points[keys], facts | {"replicates": points["replicates"]})
-            plot.draw_intervals(axis, places, points, style["color"], styles.shift(*key))
+            plot.draw_intervals(axis, places, points, style["color"], shift)
         plot.draw_mark(axis, plot.inside(frame, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")

@@ -128,8 +128,11 @@ def test_intervals_at_one_size_are_shifted_by_points(frame):
         one, other = (lines(figure, "mean", colour)[0].get_xdata() for colour in colours)
         assert one.tolist() == other.tolist(), "lines are at the true sizes"
         assert figure.axes[0].get_xscale() == scale
-        bars = [bar.get_window_extent().x0 for bar in lines(figure, "interval")]
-        apart = {round(72 * abs(one - other) / figure.dpi, 1) for one in bars for other in bars}
+        means, bars = lines(figure, "mean"), lines(figure, "interval")
+        for line, bar in zip(means, bars[:: len(one)], strict=True):
+            assert line.get_transform() == bar.get_transform(), "a bar belongs to its marker"
+        places = [bar.get_window_extent().x0 for bar in bars]
+        apart = {round(72 * abs(a - b) / figure.dpi, 1) for a in places for b in places}
         assert (1.5 in apart) == (scale == "linear"), "a logarithmic axis has no shifts"
 
 

@@ -113,9 +113,11 @@ def test_figure_and_table_show_the_same_numbers(frame):
     mine = [line for line in axis.lines if line.get_color() == colour]
     means = next(line for line in mine if line.get_gid() is None and line.get_marker() != "None")
     assert means.get_ydata().tolist() == [cell.value for cell in cells]
-    bars = [tuple(line.get_ydata()) for line in mine if line.get_gid() == "interval"]
-    assert bars == [(cell.low, cell.high) for cell in cells]
+    bars = [line for line in mine if line.get_gid() == "interval"]
+    assert [tuple(bar.get_ydata()) for bar in bars] == [(cell.low, cell.high) for cell in cells]
     (printed,) = [line for line in mine if line.get_gid() == "published"]
+    shifts = {line.get_transform().transform((0, 0))[0] for line in (means, printed, *bars)}
+    assert len(shifts) == 1, "markers and bars are shifted together"
     assert printed.get_ydata().tolist() == [6.5, 2.1]
     assert printed.get_markerfacecolor() == "none"
     assert axis.get_ylabel() == "mean error (%)"

@@ -56,7 +56,7 @@ def draw_interval(
     """
     floor, ceiling = axis.get_ylim()
     bar = np.clip([low, high], floor, ceiling)
-    moved = _shifted(axis, shift)
+    moved = shifted(axis, shift)
     style: Style = {"color": colour, "linewidth": 0.9, "solid_capstyle": "butt"}
     axis.plot([x, x], bar, **style, transform=moved, gid="interval")
     for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
@@ -65,12 +65,12 @@ def draw_interval(
             axis.plot(x, edge, **style, transform=moved, gid="beyond")
 
 
-def _shifted(axis: Axes, shift: float) -> Transform:
-    """Return the coordinates of the data, shifted to the right by points."""
+def shifted(axis: Axes, shift: float) -> Transform:
+    """Return the coordinates of the data, shifted right by points unless x is logarithmic."""
     from matplotlib.transforms import ScaledTranslation
 
-    if axis.get_xscale() == "log":
-        shift = 0.0
+    if axis.get_xscale() == "log" or shift == 0.0:
+        return axis.transData
     return axis.transData + ScaledTranslation(shift / 72, 0, axis.figure.dpi_scale_trans)
 
 
@@ -86,7 +86,7 @@ def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any, shift: float 
         linestyle="none",
         clip_on=False,
         zorder=3,
-        transform=_shifted(axis, shift),
+        transform=shifted(axis, shift),
         gid="unreached",
     )
 

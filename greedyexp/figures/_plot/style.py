@@ -194,10 +194,7 @@ class LineStyles:
         return len(self.colours) * max(1, len(self._second))
 
     def shift(self, *key: Any) -> float:
-        """Return how far the intervals of a line are shifted to the right, in points.
-
-        The line itself is not shifted.
-        """
+        """Return how far a line or its intervals are shifted to the right, in points."""
         # Lines of one colour are nearest in y, so they are shifted furthest apart in x.
         second = self.levels[1] if len(self.levels) > 1 else [None]
         keys = [(f,) if s is None else (f, s) for s in second for f in self.levels[0]]
