@@ -30,7 +30,7 @@ def drawn(*heights, panels=1, log=False):
 
 def test_the_lower_of_two_equal_curves_is_wider_and_its_markers_pale():
     note, (lower, upper, other) = drawn(X + 1, X + 1, X + 2)
-    assert note == "Curves too close to tell apart: a = b."
+    assert note == "Curves too close to tell apart: a ≈ b."
     assert lower.get_linewidth() > upper.get_linewidth() + 2
     assert lower.get_markersize() > upper.get_markersize() + 2
     assert lower.get_markerfacecolor() == lower.get_color() != lower.get_markeredgecolor()
@@ -50,12 +50,12 @@ def test_on_a_logarithmic_axis_small_differences_are_seen():
 
 
 def test_panels_are_named_unless_all_have_the_same():
-    assert drawn(X, X, panels=2)[0] == "Curves too close to tell apart: a = b (k = 0)."
+    assert drawn(X, X, panels=2)[0] == "Curves too close to tell apart: a ≈ b (k = 0)."
 
 
 def test_large_groups_are_only_named():
     note, lines = drawn(X, X, X, X)
-    assert note == "Curves too close to tell apart: a = b = c = d."
+    assert note == "Curves too close to tell apart: a ≈ b ≈ c ≈ d."
     assert len({line.get_linewidth() for line in lines}) == 1
 
 
@@ -66,5 +66,5 @@ def test_figures_name_methods_by_their_titles():
         for x in (1, 2, 3)
     ]
     figure = comparison(pd.DataFrame(rows), CONTEXT, row="x", metrics=["error"])
-    assert "Curves too close to tell apart: A = B." in figure.get_supxlabel()
+    assert "Curves too close to tell apart: A ≈ B." in figure.get_supxlabel()
     assert legend_texts(figure) == ["A", "B", "c"]

@@ -62,7 +62,7 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
         if len(names) < len(panels):
             few = "; ".join(names) if len(names) <= _MOST_NAMED else ""
             where = f" ({few or f'{len(names)} of {len(panels)} panels'})"
-        texts.append(f"{' = '.join(group)}{where}")
+        texts.append(f"{' ≈ '.join(group)}{where}")
     return f"Curves too close to tell apart: {', '.join(texts)}." if texts else ""
 
 
