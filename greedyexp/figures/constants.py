@@ -64,8 +64,9 @@ def constants(
         for key, points in plot.inside(drawn, values).groupby(line, sort=True):
             style, places = styles.of(*key), along.places(points[x])
             shift = styles.shift(*key)
-            moved = plot.shifted(axis, shift)
-            (means,) = axis.plot(places, points["value"], **style, transform=moved, gid="mean")
+            (means,) = axis.plot(places, points["value"], **style, gid="mean")
+            # Only now: limits do not take shifted lines into account.
+            means.set_transform(plot.shifted(axis, shift))
             facts = {"mean": points["value"], "95% interval": (points["low"], points["high"])}
             plot.attach(means, points[keys], facts | {"replicates": points["replicates"]})
             plot.draw_intervals(axis, places, points, style["color"], shift)
