@@ -104,7 +104,7 @@ def draw_estimates(
     Parameters
     ----------
     shift : float
-        Shift of the intervals to the right in points.
+        Shift to the right in points.
 
     Returns
     -------
@@ -113,6 +113,7 @@ def draw_estimates(
     """
     finite = points["estimate"].where(np.isfinite(points["estimate"]))
     (line,) = axis.plot(at, finite, **style, gid=gid)
+    line.set_transform(shifted(axis, shift))
     known = points["estimate"].notna()
     draw_intervals(axis, at[known], points[known], style["color"], shift)
     for place, estimate in zip(at, points["estimate"], strict=True):
