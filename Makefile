@@ -15,6 +15,7 @@ READY := $(VENV)/.ready
 # Tests compare the kernels for all processors, and edits should compile what they concern only.
 COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
+PEERS := $(subst [dev],[peers],$(COMPILE))
 
 .PHONY: figure figures data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
 
@@ -37,7 +38,7 @@ test-deep: $(READY)  ## the slower checks
 	$(BIN)/python -m pytest -n 2 -m deep
 
 test-peers: $(READY)  ## the algorithms of other packages, which are installed first
-	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(PEERS)
 	$(BIN)/python -m pytest -m peers
 
 test-browser: $(READY)  ## the pages of `greedyexp report` in Chromium, which must be installed
@@ -71,7 +72,7 @@ freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with
 	$(BIN)/python scripts/freeze.py record $(FROZEN)
 
 bench: $(READY)  ## speed ratios against other libraries on one thread, written to docs/performance.md
-	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(PEERS)
 	$(BIN)/python benchmarks/page.py
 
 docs: $(READY)  ## the documentation in build/docs; a warning is an error
@@ -79,7 +80,7 @@ docs: $(READY)  ## the documentation in build/docs; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
 
 licences: $(READY)  ## docs/licences.md, from what is installed
-	$(BIN)/pip install --quiet --no-build-isolation --editable '.[peers]'
+	$(PEERS)
 	$(BIN)/python scripts/licences.py
 
 wheel: $(READY)  ## dist: the source distribution and the wheel that is built from it
