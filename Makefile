@@ -17,6 +17,9 @@ COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 PEERS := $(subst [dev],[peers],$(COMPILE))
 
+# Tests start hundreds of processes, which would compile the package anew without bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: figure figures data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them

@@ -274,24 +274,34 @@ def _thresholds(one: Source, other: Source) -> pd.DataFrame:
 
     found = []
     for of, success in success_curves(one):
-        tables = []
-        for source in (one, other):
-            axes = [name for axis in source.design.data_axes for name in axis]
-            by = [*(name for name in axes if name != of and name in source.frame), "algorithm"]
-            try:
-                metrics = successes.metrics_of(source.frame, source.context, success)
-                rows = successes.trials_of(source.frame, metrics, [*by, of])
-                table = thresholds(rows, source.context, of=of, success=success, by=by)
-            except ConfigError:
-                # The other run does not have these columns.
-                break
-            tables.append(table[[*by, "estimate", "low", "high"]])
+        both = [threshold_table(source, of, success) for source in (one, other)]
+        tables = [table for table in both if table is not None]
         if len(tables) == 2:
+            tables = [table.drop(columns=["trials", "failed"]) for table in tables]
             shared = [name for name in tables[0] if name in tables[1]]
             on = [name for name in shared if name not in ("estimate", "low", "high")]
-            both = tables[0].merge(tables[1], on=on, suffixes=("_a", "_b"))
-            found.append(both.assign(of=of))
+            merged = tables[0].merge(tables[1], on=on, suffixes=("_a", "_b"))
+            found.append(merged.assign(of=of))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.DataFrame | None:
+    """Return the threshold of each success curve along a column, for each point and algorithm.
+
+    Returns
+    -------
+    DataFrame or None
+        None if the run does not have these columns.
+    """
+    axes = [name for axis in source.design.data_axes for name in axis]
+    by = [*(name for name in axes if name != of and name in source.frame), "algorithm"]
+    try:
+        metrics = successes.metrics_of(source.frame, source.context, success)
+        rows = successes.trials_of(source.frame, metrics, [*by, of])
+        table = thresholds(rows, source.context, of=of, success=success, by=by)
+    except ConfigError:
+        return None
+    return table[[*by, "estimate", "low", "high", "trials", "failed"]]
 
 
 def success_curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -56,9 +58,28 @@ def command(
         code = max(code, failures.report(error, ctx))
     click.echo(f"{made.index}: {text.count(made.runs, 'run')}")
     if serve:
-        from greedyexp.cli.serving import serve as serve_folder
-
-        serve_folder(out, opened=opened)
+        _serve(out, opened)
     elif opened:
         click.launch(made.index.resolve().as_uri())
     ctx.exit(code)
+
+
+def _serve(folder: Path, opened: bool) -> None:
+    """Serve a folder at a free port of this machine until Ctrl-C, and show it if asked."""
+    # Imported here: no other command needs a server.
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            """Print nothing."""
+
+    handler = partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        address = f"http://127.0.0.1:{server.server_port}/"
+        click.echo(f"{address} (Ctrl-C ends it)")
+        if opened:
+            click.launch(address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo()

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyexp import __version__
-from greedyexp.core.errors import ConfigError, StorageError, UserError
+from greedyexp.core.errors import StorageError, UserError
 from greedyexp.core.packages import version_of
 from greedyexp.core.registry import lookup
 from greedyexp.core.shipped import configs
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures._plot.points import Points
-from greedyexp.report.compare import success_curves
+from greedyexp.report.compare import success_curves, threshold_table
 from greedyexp.report.draw import Drawing, Listed, arrange, listed
 from greedyexp.report.figure_notes import metadata, note_of, read_note
 from greedyexp.report.look import Look
@@ -30,8 +30,6 @@ from greedyexp.report.site.behind import Rows
 from greedyexp.report.site.interactive import Interactive, NotConvertible, interactive
 from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.report.verify import verified_source
-from greedyexp.results import successes
-from greedyexp.results.thresholds import thresholds
 from greedyexp.runner.state import TIMINGS, find, retry_if_replaced
 
 if TYPE_CHECKING:
@@ -203,18 +201,12 @@ class _Writer:
         if source.frame.empty:
             return []
         for of, success in success_curves(source):
-            axes = [name for axis in source.design.data_axes for name in axis]
-            by = [*(name for name in axes if name != of and name in source.frame), "algorithm"]
-            try:
-                metrics = successes.metrics_of(source.frame, source.context, success)
-                rows = successes.trials_of(source.frame, metrics, [*by, of])
-                table = thresholds(rows, source.context, of=of, success=success, by=by)
-            except ConfigError:
+            table = threshold_table(source, of, success)
+            if table is None:
                 # The figure itself says what is wrong with the column.
                 continue
             names = ", ".join(dict.fromkeys(success.values()))
-            shown = table[[*by, "estimate", "low", "high", "trials", "failed"]]
-            found.append({"of": of, "success": names, **table_content(shown)})
+            found.append({"of": of, "success": names, **table_content(table)})
         return found
 
     def _copies(self, claims: Mapping[str, Any]) -> None:
