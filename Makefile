@@ -17,9 +17,6 @@ COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 PEERS := $(subst [dev],[peers],$(COMPILE))
 
-# Tests start hundreds of processes, which would compile the package anew without bytecode.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: figure figures data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
@@ -34,6 +31,8 @@ data: $(INSTALLED)  ## the public data sets that experiments read
 	  $(BIN)/greedyexp data where $$name > /dev/null 2>&1 || $(BIN)/greedyexp data fetch $$name || exit 1; \
 	done
 
+# These tests start hundreds of processes, which would compile the package anew without bytecode.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY)  ## the tests, in parallel; a file stays in one process, so that its fixtures are made once
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

@@ -1,7 +1,7 @@
 """Plugins: Python files of users and installed packages, which register parts on import.
 
 A plugin file is identified by its contents and those of the files in its folder that it imports,
-not by its path. It is compiled without Python's bytecode cache, which misses edits within one
+not by its path. They are compiled without Python's bytecode cache, which misses edits within one
 second.
 """
 
@@ -220,9 +220,13 @@ def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
                 del sys.modules[name]
     importlib.invalidate_caches()
     sys.path.insert(0, str(path.parent))
+    # Bytecode would miss edits within one second, and be written into run folders.
+    writes = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     try:
         yield
     finally:
+        sys.dont_write_bytecode = writes
         sys.path.remove(str(path.parent))
     _imported_files.update({file: content for file, content in files.items() if file != path})
 
