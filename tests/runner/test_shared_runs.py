@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
@@ -154,7 +155,9 @@ def read_only(copied, monkeypatch):
     return copied
 
 
-def test_a_read_only_folder_is_judged_and_drawn_elsewhere(call, read_only, tmp_path):
+def test_a_read_only_folder_is_judged_and_drawn_elsewhere(call, read_only, tmp_path, monkeypatch):
+    # Bytecode of plugins would be written beside them.
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     before = {path: path.stat().st_mtime_ns for path in read_only.rglob("*")}
     elsewhere = tmp_path / "elsewhere"
     judged = call("verify", "copy", cwd=elsewhere)
