@@ -190,7 +190,7 @@ class FaultLab:
                 kind = str(self._rng.choice(list(self.kinds)))
                 self.tally.faults[kind] += 1
                 self.kinds[kind](run)
-            complaint = run.communicate()[1]
+            complaint = self._complaint(run)
             self._end_group(run)
             after = finished(results)
             self.tally.lost += len(before - after)
@@ -239,6 +239,15 @@ class FaultLab:
             run.wait(self._rng.uniform(0, self._usual))
         return run.poll() is None
 
+    def _complaint(self, run: subprocess.Popen) -> str:
+        """Wait for the end of a run, and return what it wrote to standard error."""
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return run.communicate(timeout=1)[1]
+            # Workers end some time after their scheduler.
+            if self._cluster is not None:
+                self._cluster.repair()
+
     def _stop(self, pid: int | None) -> None:
         _stop(pid, self._rng.uniform(0, 0.5))
 
@@ -276,7 +285,7 @@ class _FaultyCluster(Cluster):
         super().__init__(folder)
         self._rng = rng
         self._nannies: list[subprocess.Popen] = []
-        self._repair()
+        self.repair()
         self.kinds: dict[str, Callable[[subprocess.Popen], None]] = {
             "kill a worker": lambda _: _kill(self._worker()),
             "kill all workers": lambda _: self._kill_all_workers(),
@@ -295,21 +304,22 @@ class _FaultyCluster(Cluster):
         for nanny in self._nannies:
             os.killpg(nanny.pid, signal.SIGKILL)
             nanny.wait()
-        self._repair()
+        self.repair()
 
     def _kill_nanny(self) -> None:
         nanny = self._nannies[int(self._rng.integers(len(self._nannies)))]
         nanny.kill()
         nanny.wait()
-        self._repair()
+        self.repair()
 
     def _kill_scheduler(self) -> None:
         self.scheduler.kill()
         self.scheduler.wait()
         time.sleep(self._rng.uniform(0, 2))
-        self._repair()
+        self.repair()
 
-    def _repair(self) -> None:
+    def repair(self) -> None:
+        """Start what has ended."""
         if self.scheduler.poll() is not None:
             self.start_scheduler()
         self._nannies = [nanny for nanny in self._nannies if nanny.poll() is None]
