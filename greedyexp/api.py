@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Literal
 
 from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, DataError, placed_in
+from greedyexp.core.errors import ConfigError, DataError, UserError, placed_in
 from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.solution import Solution
 from greedyexp.problems.chains import as_chains
@@ -22,6 +24,9 @@ from greedyexp.solving import Request, plain, with_remarks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# An option of the command line as the place of an error, with its value.
+_OPTION = re.compile(r"--(set|only|trials|seed|tag|scheduler)\b(?: ([^:]*?))?(?=:|\.?$)")
 
 
 def solve(
@@ -270,15 +275,16 @@ def run(
         raise ConfigError(f"out must be the path of a folder, but is {out!r}.")
     if not isinstance(source, dict):
         source = shipped.locate(str(source))
-    plan = experiment.load(
-        source,
-        profile=profile,
-        overrides=[overrides] if isinstance(overrides, str) else overrides,
-        only=[only] if isinstance(only, str) else only,
-        trials=plain(trials),
-        seed=plain(seed),
-        tag=tag,
-    )
+    with _arguments_for_options():
+        plan = experiment.load(
+            source,
+            profile=profile,
+            overrides=[overrides] if isinstance(overrides, str) else overrides,
+            only=[only] if isinstance(only, str) else only,
+            trials=plain(trials),
+            seed=plain(seed),
+            tag=tag,
+        )
     with placed_in(f"shard={shard!r}"):
         part = runner.Shard() if shard is None else runner.Shard.parse(shard)
     folder = FilePath(out) / f"{plan.subfolder}{part.suffix}"
@@ -292,7 +298,8 @@ def run(
         force=force,
         progress=progress,
     )
-    done = runner.run(plan, folder, options)
+    with _arguments_for_options():
+        done = runner.run(plan, folder, options)
     if progress:
         counts = f"{done.done} of {done.total} done, {done.failed} failed"
         ending = "; the same call continues the run" if done.interrupted else ""
@@ -303,3 +310,22 @@ def run(
             signal.raise_signal(done.signum)
         raise Interrupted(done.signum)
     return report.with_notes(report.read_frame(done.csv), plan.design, folder)
+
+
+@contextmanager
+def _arguments_for_options() -> Iterator[None]:
+    """Name arguments of ``run`` in errors that name options of the command line."""
+    try:
+        yield
+    except UserError as error:
+        error.place = _OPTION.sub(_argument, error.place or "") or None
+        error.remedy = _OPTION.sub(_argument, error.remedy or "") or None
+        raise
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option.groups()
+    name = "overrides" if name == "set" else name
+    if value is None:
+        return name
+    return f"{name}={value}" if name in ("trials", "seed") else f"{name}={value!r}"

@@ -110,9 +110,9 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     replicate, and of the algorithm with the same label. Otherwise the two runs are independent
     samples. Successes are compared by McNemar's exact test, or by Fisher's if they are not paired;
     other numbers by the paired t-test or Welch's. If a number differs by the same amount in all
-    pairs, the sign test is used, since such differences have no variance to estimate. A failed
-    replicate is no success, and has no other numbers. Holm's method corrects for the number of all
-    comparisons.
+    pairs, the sign test is used, since such differences have no variance to estimate; and the
+    permutation test if it is constant in each of two independent samples. A failed replicate is no
+    success, and has no other numbers. Holm's method corrects for the number of all comparisons.
 
     Parameters
     ----------

@@ -6,6 +6,8 @@ before it tell the pairs apart.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from greedyexp.stats.contrasts import combined_interval
@@ -67,7 +69,8 @@ def difference_of_means(
     """Compare two means by the paired t-test if they are paired, else by Welch's.
 
     If all paired differences are equal, they have no variance to estimate, and the sign test is
-    used. Independent samples without a variance have no test, and p is 1.
+    used. Independent samples whose values are all equal have none either; the permutation test is
+    used for them.
 
     Parameters
     ----------
@@ -97,7 +100,9 @@ def difference_of_means(
         half = np.hypot(half_widths(x), half_widths(y))
         varies = (np.ptp(x, axis=-1) > 0) | (np.ptp(y, axis=-1) > 0)
         varies &= min(n, m) > 1
-        p = np.ones(difference.shape)
+        # One of all splits of the values into two samples separates them so; doubled for two sides.
+        constant = (np.ptp(x, axis=-1) == 0) & (np.ptp(y, axis=-1) == 0) & (difference != 0)
+        p = np.where(constant, min(2 / math.comb(n + m, n), 1.0), 1.0)
     if varies.any():
         # Its import takes long, and equal samples do not need it.
         from scipy.stats import ttest_1samp, ttest_ind_from_stats

@@ -314,3 +314,20 @@ def test_numbers_of_numpy_and_single_texts_are_taken_as_on_the_command_line(tmp_
     assert rows(trials=np.int64(2), seed=np.int64(5)) == 4
     assert rows(overrides="trials=3") == 6
     assert rows(out="other", overrides=["trials=3"], only="noise_std=0.1") == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"trials": 0}, "trials=0: "),
+        ({"seed": -1}, "seed=-1: "),
+        ({"overrides": "trial=4"}, "overrides='trial=4': "),
+        ({"overrides": ["p=1", "noise_std=-1"]}, "overrides='p=1': .* overrides='noise_std=-1': "),
+        ({"only": "kapa"}, "only='kapa': .*only='algorithm=lasso'"),
+        ({"tag": "a b"}, "tag: "),
+        ({"engine": "dask", "scheduler": "x"}, "scheduler: "),
+    ],
+)
+def test_errors_of_a_run_name_the_argument(tmp_path, given, place):
+    with pytest.raises(ConfigError, match=f"^{place}"):
+        greedyexp.run("phase_transition", profile="smoke", out=tmp_path, **given)

@@ -16,6 +16,7 @@ from dask_processes import Cluster
 from runner_lab import Laboratory, rows_of
 
 from greedyexp.core.errors import UserError
+from greedyexp.runner.dask import connection, engine
 
 pytestmark = pytest.mark.deep
 
@@ -129,9 +130,26 @@ def test_the_scheduler_is_restarted(lab, cluster):
     require_same_table(lab, **settings(lab))
 
 
-def test_the_scheduler_never_comes_back(lab, cluster, monkeypatch):
-    from greedyexp.runner.dask import engine
+def test_the_scheduler_is_suspended(lab, cluster, monkeypatch, capsys):
+    monkeypatch.setattr(connection, "_SILENCE", 3.0)
+    cluster.start_worker()
 
+    def suspend() -> None:
+        wait_for_replicates(lab, 25)
+        cluster.scheduler.send_signal(signal.SIGSTOP)
+        time.sleep(10)
+        cluster.scheduler.send_signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=suspend)
+    thread.start()
+    lab.run(**settings(lab), how={"engine": "dask", "jobs": None, "scheduler": cluster.address})
+    thread.join()
+    assert capsys.readouterr().err.count("connection to the Dask scheduler is lost") == 1
+    assert repeated(lab) <= 2 * _BATCH
+    require_same_table(lab, **settings(lab))
+
+
+def test_the_scheduler_never_comes_back(lab, cluster, monkeypatch):
     monkeypatch.setattr(engine, "_PATIENCE", 2.0)
     cluster.start_worker()
 

@@ -63,6 +63,16 @@ def test_equal_differences_get_the_sign_test(x, y, p):
     assert difference_of_means(np.array(x), np.array(y), paired=True)[3] == p
 
 
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 2), (3, 5), (6, 6)])
+def test_constant_samples_get_the_permutation_test(n, m):
+    x, y = np.full(n, 3.0), np.full(m, 4.0)
+    together = np.concatenate([x, y])
+    splits = [together[list(one)].sum() for one in combinations(range(n + m), n)]
+    p = min(1.0, 2 * np.mean([total <= x.sum() for total in splits]))
+    assert difference_of_means(x, y, paired=False)[3] == pytest.approx(p)
+    assert difference_of_means(x, np.full(m, 3.0), paired=False)[3] == 1.0
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_many_pairs_are_compared_like_each_alone(paired):
     rng = np.random.default_rng(0)

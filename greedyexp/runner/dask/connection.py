@@ -15,6 +15,9 @@ from distributed import Client, Future
 # Seconds between looks at the list of workers.
 _PERIOD = 0.5
 
+# Seconds without an answer after which the scheduler counts as lost. A busy one may need many.
+_SILENCE = 60.0
+
 # Seconds that one attempt to connect may take; between attempts Ctrl-C is noticed.
 _ATTEMPT = 5.0
 
@@ -47,7 +50,7 @@ class Done(NamedTuple):
 
 
 class ConnectionLost(NamedTuple):
-    """The scheduler does not answer any more."""
+    """The connection is closed, or the scheduler does not answer any more."""
 
 
 Event = KnownWorkers | Done | ConnectionLost
@@ -177,7 +180,8 @@ class Connection:
     async def _watch(self) -> None:
         while not self._closing:
             try:
-                threads = await self._client.scheduler.ncores()
+                # A suspended scheduler keeps its connections and never answers.
+                threads = await asyncio.wait_for(self._client.scheduler.ncores(), _SILENCE)
                 running = self._client.status == "running"
             except Exception:
                 running = False
