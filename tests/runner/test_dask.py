@@ -7,8 +7,11 @@ import os
 import re
 import socket
 import sys
+import types
+import urllib.request
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from runner_lab import Laboratory
@@ -143,6 +146,17 @@ def test_a_scheduler_that_accepts_and_never_answers_is_a_sentence(lab, monkeypat
             lab.run(how={"engine": "dask", "jobs": None, "scheduler": address})
 
 
+def test_the_dashboard_of_a_local_cluster_answers_at_the_address_that_is_printed():
+    with clusters.Local(1).opened() as arguments:
+        connected = connection.Connection(arguments, "test")
+        try:
+            # Its own page needs bokeh.
+            page = connected.dashboard.replace("status", "info/main/workers.html")
+            assert urllib.request.urlopen(page, timeout=10).status == 200
+        finally:
+            connected.close(remote.finish, "no run")
+
+
 def test_without_dask_the_extra_is_named(lab, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"pip install 'greedyexp\[dask\]'"):
@@ -158,6 +172,66 @@ options:
   queue: long
   walltime: "04:00:00"
 """
+
+
+class KubeCluster:
+    """Like that of dask-kubernetes, which asks Kubernetes for a scheduler when it is created."""
+
+    _instances: ClassVar[list[KubeCluster]] = []
+
+    def __init__(self, name="dask", image="dask", fails=False):
+        self.shutdown_on_close, self.closed, self.workers = True, False, 0
+        self._instances.append(self)
+        if fails:
+            raise ValueError("Unable to find valid credentials")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self, timeout=0):
+        self.closed = True
+
+    def scale(self, count):
+        self.workers = count
+
+
+@pytest.fixture
+def kubernetes(monkeypatch, tmp_path):
+    operator = types.ModuleType("dask_kubernetes.operator")
+    operator.KubeCluster = KubeCluster
+    monkeypatch.setattr(KubeCluster, "_instances", [])
+    monkeypatch.setitem(sys.modules, "dask_kubernetes", types.ModuleType("dask_kubernetes"))
+    monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", operator)
+
+    def started(options: dict) -> clusters.Started:
+        path = tmp_path / "cluster.yaml"
+        path.write_text(json.dumps({"kind": "kubernetes", "jobs": 3, "options": options}))
+        return clusters.Started(path)
+
+    return started
+
+
+def test_pods_are_asked_for(kubernetes):
+    with kubernetes({"name": "greedy", "image": "own"}).opened() as arguments:
+        assert arguments["address"].workers == 3
+    assert arguments["address"].closed
+
+
+def test_a_kubernetes_that_fails_is_closed_and_a_sentence(kubernetes):
+    with pytest.raises(UserError, match=r"cluster\.yaml: KubeCluster .* valid credentials\."):
+        kubernetes({"fails": True}).create()
+    (cluster,) = KubeCluster._instances
+    # Otherwise it is closed again at exit.
+    assert cluster.closed
+    assert not cluster.shutdown_on_close
+
+
+def test_an_option_of_pods_that_does_not_exist_is_named(kubernetes):
+    with pytest.raises(UserError, match=r"no option 'nam'.* 'name'"):
+        kubernetes({"nam": "greedy"})
 
 
 def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):

@@ -8,7 +8,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -28,6 +28,9 @@ _KINDS = {
     "htcondor": ("HTCondorCluster", "dask_jobqueue"),
     "kubernetes": ("KubeCluster", "dask_kubernetes.operator"),
 }
+
+# Seconds to wait until a cluster of Kubernetes that could not be started is deleted.
+_DELETE_LIMIT = 10
 
 # Arguments of these classes that the engine chooses.
 _RESERVED = {"self", "asynchronous", "loop", "job_cls", "n_workers"}
@@ -129,6 +132,8 @@ class Local:
         quiet = {
             "distributed.worker.profile.enabled": False,
             "distributed.admin.tick.interval": "1s",
+            # Otherwise the link names an address of this machine where nobody listens.
+            "distributed.dashboard.link": "{scheme}://127.0.0.1:{port}/status",
         }
         with (
             dask.config.set(quiet),
@@ -189,6 +194,8 @@ class Started:
             return self._class(**self.file.options)
         except Exception as error:
             # These classes check few of their arguments, so any exception may follow.
+            if self.file.kind == "kubernetes":
+                _give_up(self._class)
             said = " ".join(str(error).split()).rstrip(".")
             raise ConfigError(
                 f"{self._class.__name__} cannot be started with these options: {said}.",
@@ -241,6 +248,14 @@ class Started:
                 place=self.name,
                 remedy="Check the options in this file.",
             )
+
+
+def _give_up(kubernetes: Any) -> None:
+    """Delete what was created; dask-kubernetes would at exit, with a traceback if it cannot."""
+    for cluster in list(kubernetes._instances):
+        with suppress(Exception):
+            cluster.close(timeout=_DELETE_LIMIT)
+        cluster.shutdown_on_close = False
 
 
 def _has_address(path: Path) -> bool:
