@@ -2,6 +2,7 @@
 # compiler. A user's environment is enough for figures; tests and the like need the developer's.
 PYTHON ?= python3
 PROFILE ?= quick
+OPTIONS ?=
 FROZEN ?= build/frozen
 CHECKED ?= tests/kernels tests/losses tests/solvers tests/algorithms
 TESTS ?= tests
@@ -17,14 +18,20 @@ COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 PEERS := $(subst [dev],[peers],$(COMPILE))
 
-.PHONY: figure figures data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
+.PHONY: figure figures paper data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
 
-figures: $(INSTALLED) data  ## every experiment in configs/, in the profile PROFILE
+figures: $(INSTALLED) data  ## every experiment in configs/, in the profile PROFILE, with the options OPTIONS
 	$(BIN)/pip install --quiet --editable '.[peers]'
-	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going
+	$(BIN)/greedyexp run configs/*.yaml --profile $(PROFILE) --keep-going $(OPTIONS)
+
+# The manifests then name one commit. After an interruption, the same command continues.
+paper:  ## every experiment at the published sizes, from a checkout without changes
+	test -z "$$(git status --porcelain --untracked-files=no -- . ':!results')" \
+	  || { echo 'Commit the changes first: results must come from one commit.' >&2; exit 2; }
+	$(MAKE) figures PROFILE=paper
 
 data: $(INSTALLED)  ## the public data sets that experiments read
 	for name in $$($(BIN)/greedyexp data list | cut -d' ' -f1); do \

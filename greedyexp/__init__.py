@@ -27,6 +27,7 @@ _LAZY = {
     "open": "greedyexp.report.notebook",
     "protocol": "greedyexp.core.registry",
     "replay": "greedyexp.report.replay",
+    "replay_share": "greedyexp.report.replay_share",
     "run": "greedyexp.api",
     "solve": "greedyexp.api",
     "table": "greedyexp.core.registry",

@@ -5,7 +5,7 @@
 - ``verify``: verdicts on claims
 - ``kept``: outputs that are up to date
 - ``notebook``: a run folder in Python and in notebooks
-- ``replay``, ``where``: rows computed again, and which
+- ``replay``, ``replay_share``, ``rows_again``, ``where``: rows computed again, and which
 - ``compare``, ``matching``, ``compare_figure``: two runs compared
 - ``figure_notes``: what figures say about their rows
 """

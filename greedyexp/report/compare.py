@@ -16,7 +16,7 @@ from greedyexp.core.errors import ConfigError, placed_in
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.matching import Aligned, Matched, as_cell
-from greedyexp.report.replay import DIFFERS, close_numbers, compare_cells
+from greedyexp.report.rows_again import DIFFERS, close_numbers, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes

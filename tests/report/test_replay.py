@@ -17,7 +17,7 @@ import greedyexp
 from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report.figure_notes import read_note
-from greedyexp.report.replay import DIFFERS, EQUAL, ROUNDING, compare_cells
+from greedyexp.report.rows_again import DIFFERS, EQUAL, ROUNDING, compare_cells
 from greedyexp.report.where import parse
 from greedyexp.runner import manifest
 

@@ -15,7 +15,7 @@ from cli_process import REPOSITORY
 import greedyexp
 from greedyexp import report
 from greedyexp.datasets import catalogue, places
-from greedyexp.report.replay import DIFFERS
+from greedyexp.report.rows_again import DIFFERS
 from greedyexp.results.records import identity
 
 # Public data that a run reads.
