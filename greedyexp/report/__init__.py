@@ -12,7 +12,8 @@
 
 from greedyexp.report.draw import draw
 from greedyexp.report.notebook import with_notes
-from greedyexp.report.source import read_frame, run_folders
+from greedyexp.report.source import run_folders
 from greedyexp.report.verify import Verified, verdicts, verify
+from greedyexp.runner.tables import read_frame
 
 __all__ = ["Verified", "draw", "read_frame", "run_folders", "verdicts", "verify", "with_notes"]

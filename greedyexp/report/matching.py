@@ -13,10 +13,11 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.protocols.base import Measured
-from greedyexp.report.source import Source, load_own_plugins, refuse_damaged
+from greedyexp.report.source import Source, load_own_plugins
 from greedyexp.results.records import identity
 from greedyexp.runner.manifest import changed_files
-from greedyexp.runner.output import cell
+from greedyexp.runner.rows import cell
+from greedyexp.runner.tables import refuse_damaged
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,9 +16,10 @@ from greedyexp.claims.report import COUNTS, NUMBERS, group_words
 from greedyexp.core.errors import ConfigError, StorageError, UserError
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.report.draw import draw
-from greedyexp.report.source import Source, load_own_plugins, read_frame, read_run
+from greedyexp.report.source import Source, load_own_plugins, read_run
 from greedyexp.report.verify import Verified, verified_source
 from greedyexp.results.legend import legend
+from greedyexp.runner.tables import read_frame
 
 if TYPE_CHECKING:
     import pandas as pd

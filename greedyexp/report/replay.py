@@ -32,8 +32,8 @@ from greedyexp.results.records import identity
 from greedyexp.runner import seeds
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.folder_status import finished_experiment
-from greedyexp.runner.output import columns_of
 from greedyexp.runner.rehearsal import computed
+from greedyexp.runner.rows import columns_of
 from greedyexp.runner.work import Item, RunOptions, work_of
 
 if TYPE_CHECKING:

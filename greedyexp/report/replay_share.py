@@ -26,8 +26,8 @@ from greedyexp.report.rows_again import (
 from greedyexp.report.source import read_run, require_rows
 from greedyexp.results.records import identity
 from greedyexp.runner.folder_status import finished_experiment
-from greedyexp.runner.output import columns_of
 from greedyexp.runner.rehearsal import computed
+from greedyexp.runner.rows import columns_of
 from greedyexp.runner.work import Item, RunOptions, work_of
 
 if TYPE_CHECKING:

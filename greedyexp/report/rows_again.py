@@ -18,7 +18,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.experiment.model import Experiment, Point
 from greedyexp.report.source import Source
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
-from greedyexp.runner.output import cell
+from greedyexp.runner.rows import cell
 from greedyexp.runner.work import Result
 
 if TYPE_CHECKING:

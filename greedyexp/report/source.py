@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import io
-import zlib
-from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from greedyexp.core.errors import StorageError
-from greedyexp.core.packages import exact_numbers
 from greedyexp.core.plugins import load_plugins
 from greedyexp.experiment.design import Design, read_design
-from greedyexp.protocols.base import FIT_SECONDS, Status
+from greedyexp.protocols.base import Status
 from greedyexp.results.context import Context, context_of
 from greedyexp.results.records import replicates
 from greedyexp.runner.shards import SHARD_FOLDER
@@ -32,13 +28,13 @@ from greedyexp.runner.state import (
     retry_if_replaced,
     table_of,
 )
+from greedyexp.runner.tables import damaged, read_frame, refuse_damaged, with_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Run folders that an error names.
 _MOST_NAMED = 4
-_NOT_JOINED = "the seconds cannot be joined to the table"
 _STATUSES = {status.value for status in Status}
 
 
@@ -191,9 +187,11 @@ def source_of(opened: Opened) -> Source:
     _refuse_unidentified(frame, state.table)
     part = _part_of_run(state, frame)
     if part and frame.empty:
-        raise _damaged(state.table, f"the table has {part} of the run.")
+        raise damaged(state.table, f"the table has {part} of the run.")
     context = context_of(design, frame["algorithm"].unique(), part)
-    return Source(state, design, _with_seconds(frame, state), context)
+    if state.timings is not None:
+        frame = with_seconds(frame, state.folder / TIMINGS, state.timings)
+    return Source(state, design, frame, context)
 
 
 def load_own_plugins(opened: Opened | Source) -> None:
@@ -202,82 +200,16 @@ def load_own_plugins(opened: Opened | Source) -> None:
     load_plugins([path for path in plugins if path.is_file()])
 
 
-def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
-    """Read a tidy table with full precision.
-
-    Parameters
-    ----------
-    table : Path
-        The CSV, compressed or not.
-    content : bytes, optional
-        Decompressed contents of the file, if known.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be read as a table.
-    """
-    import pandas as pd
-
-    try:
-        return pd.read_csv(
-            table if content is None else io.BytesIO(content),
-            keep_default_na=False,
-            na_values=[""],
-            dtype=dict.fromkeys(("message", "status", "algorithm", "selected_features"), str),
-            # A column may have numbers in one block of data and words in the next.
-            low_memory=False,
-            **exact_numbers(),
-        )
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise _damaged(table, f"the table cannot be read ({str(error).rstrip('.')}).") from None
-
-
-def refuse_damaged(
-    frame: pd.DataFrame,
-    table: Path,
-    required: Iterable[str],
-    numeric: Container[str],
-    binary: Container[str] = (),
-) -> None:
-    """Raise ``StorageError`` if a required column is missing or has impossible values.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    table : Path
-        File of the table, for the message.
-    required : iterable of str
-    numeric : container of str
-        The required columns that must be numeric.
-    binary : container of str
-        Those of them with zeros and ones only.
-    """
-    from pandas.api.types import is_numeric_dtype
-
-    for name in required:
-        if name not in frame.columns:
-            raise _damaged(table, f"the table has no column '{name}'.")
-        if name in numeric and not frame.empty and not is_numeric_dtype(frame[name]):
-            raise _damaged(table, f"column '{name}' of the table is not a number in every row.")
-        if name in binary and not frame[name].dropna().isin((0, 1)).all():
-            raise _damaged(table, f"column '{name}' of the table is not 0 or 1 in every row.")
-
-
 def _refuse_unidentified(frame: pd.DataFrame, table: Path) -> None:
     """Raise ``StorageError`` if a row lacks its replicate, its algorithm or a valid status."""
     names = ("algorithm", "status", "replicate")
     refuse_damaged(frame, table, names, numeric=("replicate",))
     for name in names:
         if frame[name].isna().any():
-            raise _damaged(table, f"column '{name}' of the table has empty cells.")
+            raise damaged(table, f"column '{name}' of the table has empty cells.")
     unknown = frame.loc[~frame["status"].isin(_STATUSES), "status"]
     if not unknown.empty:
-        raise _damaged(table, f"the table has an unknown status '{unknown.iloc[0]}'.")
-
-
-def _damaged(table: Path, wrong: str) -> StorageError:
-    return StorageError(wrong, place=str(table), remedy=RERUN_REMEDY)
+        raise damaged(table, f"the table has an unknown status '{unknown.iloc[0]}'.")
 
 
 def _part_of_run(state: RunState, frame: pd.DataFrame) -> str:
@@ -285,41 +217,3 @@ def _part_of_run(state: RunState, frame: pd.DataFrame) -> str:
     finished = int(state.manifest["replicates"]["done"]) if state.manifest else 0
     found = len(replicates(frame))
     return f"{found} of {finished} replicates" if found < finished else ""
-
-
-def _with_seconds(frame: pd.DataFrame, state: RunState) -> pd.DataFrame:
-    """Add the column ``fit_seconds`` from ``timings.csv``, if there is one.
-
-    All rows of a replicate have the seconds of its fit. The cells are empty if the fit has none.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be read, or does not belong to this table.
-    """
-    import pandas as pd
-
-    if state.timings is None or frame.empty:
-        return frame
-    path, seconds_name = state.folder / TIMINGS, FIT_SECONDS.name
-    timings = read_frame(path, state.timings)
-    if seconds_name not in timings.columns:
-        return frame
-    keys = [name for name in timings.columns if name not in ("seconds", seconds_name)]
-    if not {"replicate", "algorithm"} <= set(keys) <= set(frame.columns):
-        raise _damaged(path, f"{_NOT_JOINED}: its columns are not those of the table.")
-    seconds = pd.Series(float("nan"), index=frame.index)
-    blocks: Any = [("", timings)]
-    if "data" in timings.columns:
-        blocks = timings.groupby("data", sort=False)
-    for block, rows in blocks:
-        # A fact of the data fills the cells of a parameter that only other blocks have.
-        known = [name for name in keys if rows[name].notna().any()]
-        if rows.duplicated(known).any():
-            raise _damaged(path, f"{_NOT_JOINED}: it has two rows of one replicate.")
-        here = frame[frame["data"] == block] if "data" in timings.columns else frame
-        wanted = here[known].astype(object)
-        measured = rows[[*known, seconds_name]].astype(dict.fromkeys(known, object))
-        found = wanted.merge(measured, how="left", on=known)
-        seconds[here.index] = found[seconds_name].to_numpy(dtype=float)
-    return frame.assign(**{seconds_name: seconds})

@@ -20,9 +20,10 @@ from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.model import ClaimEntry
 from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 from greedyexp.report.kept import KeptFiles
-from greedyexp.report.source import Source, open_folder, read_source, refuse_damaged
+from greedyexp.report.source import Source, open_folder, read_source
 from greedyexp.runner.files import write_text
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
+from greedyexp.runner.tables import refuse_damaged
 
 _VERDICTS = "claims.json"
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -6,7 +6,7 @@
 - ``dask``: the engine for clusters
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
 - ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
-- ``state``, ``files``, ``output``, ``manifest``: the run folder and its files
+- ``state``, ``files``, ``rows``, ``output``, ``tables``, ``manifest``: the run folder and its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs
 - ``explanation``, ``reasons``, ``rehearsal``: what a run would compute and why, and a trial run

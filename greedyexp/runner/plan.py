@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,22 +15,10 @@ from greedyexp.runner.allocation import Series, series_of
 from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.shards import WHOLE, Shard
-from greedyexp.runner.work import Batch, Item, Result
+from greedyexp.runner.work import Batch, Find, Found, Item, Result, Slot
 
 # Replicates read from the journal at a time.
 _CHUNK = 500
-
-Found = TypeVar("Found")
-Find = Callable[[Sequence[bytes]], dict[bytes, Found]]
-
-
-class Slot(NamedTuple):
-    """One algorithm on one data set: indices, and the key in the journal."""
-
-    point: int
-    replicate: int
-    algorithm: int
-    key: bytes
 
 
 @dataclass

@@ -12,8 +12,8 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.protocols.contracts import breach
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
-from greedyexp.runner.output import columns_of
 from greedyexp.runner.processes import ProcessesEngine
+from greedyexp.runner.rows import columns_of
 from greedyexp.runner.session import warn_of_time_limit
 from greedyexp.runner.work import DEFAULTS, Batch, Item, Result, RunOptions, Work, work_of
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from greedyexp.core import registry
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
@@ -60,6 +61,18 @@ class RunOptions:
 
 
 DEFAULTS = RunOptions()
+
+Found = TypeVar("Found")
+Find = Callable[[Sequence[bytes]], dict[bytes, Found]]
+
+
+class Slot(NamedTuple):
+    """One algorithm on one data set: indices, and the key in the journal."""
+
+    point: int
+    replicate: int
+    algorithm: int
+    key: bytes
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from greedyexp.config import json_schema, load
 from greedyexp.core import registry
 from greedyexp.runner.allocation import series_of
 from greedyexp.runner.fingerprint import Fingerprints
-from greedyexp.runner.output import columns_of
+from greedyexp.runner.rows import columns_of
 
 OVERLAP = {"generator": "t_overlap", "p": 8, "sweep": {"kappa": [0.8, 0.3]}}
 WIDE = {"generator": "t_overlap", "label": "wide", "p": 64, "sweep": {"theta": [2.0, 1.0]}}

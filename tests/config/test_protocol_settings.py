@@ -15,7 +15,7 @@ from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
 from greedyexp.protocols.base import Measured
 from greedyexp.runner.fingerprint import Fingerprints
-from greedyexp.runner.output import columns_of
+from greedyexp.runner.rows import columns_of
 
 
 def _columns(metrics, *, steps, every, mode):

@@ -20,7 +20,7 @@ from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.registry import find
 from greedyexp.results.legend import legend
 from greedyexp.runner import progress
-from greedyexp.runner.output import columns_of
+from greedyexp.runner.rows import columns_of
 
 TINY = {
     "name": "tiny",

@@ -20,7 +20,7 @@ from runner_lab import Laboratory, rows_of
 from greedyexp.core.errors import StorageError
 from greedyexp.runner import files, manifest, output
 from greedyexp.runner.files import folder_lock
-from greedyexp.runner.output import cell
+from greedyexp.runner.rows import cell
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def lab(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from greedyexp.runner.output import cell
+from greedyexp.runner.rows import cell
 from greedyexp.runner.files import folder_lock
 with folder_lock(Path(sys.argv[1])):
     print("held", flush=True)
