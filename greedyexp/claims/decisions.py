@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -17,13 +18,14 @@ from greedyexp.claims.language import (
     Form,
     Peak,
     Proportion,
+    Threshold,
     Trend,
     evaluate,
     leaves,
 )
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.stats.contrasts import combined_interval, line_weights, p_value_of
-from greedyexp.stats.proportions import clopper_pearson_upper, mcnemar
+from greedyexp.stats.contrasts import CANCELLED, combined_interval, line_weights, p_value_of
+from greedyexp.stats.proportions import CONFIDENCE, clopper_pearson_upper, mcnemar
 
 # An event in fewer than this share of replicates counts as never happening.
 RARE = 0.05
@@ -112,6 +114,23 @@ class Contrast:
         """Average number of trials per algorithm and point of the sweep, rounded up."""
         rows = sum(estimate.rows for estimate in self.estimates)
         return math.ceil(rows / sum(estimate.sample.points for estimate in self.estimates))
+
+    @property
+    def varies(self) -> bool:
+        """False if more trials of the same kind would not move the estimate.
+
+        All replicates then contribute the same. A threshold to which no curve can be fitted yet
+        says nothing about contributions.
+        """
+        fitted = all(estimate.outcomes.any() for estimate in self.estimates)
+        if self.estimates[0].kind is Threshold and not fitted:
+            return True
+        moves: dict[int, float] = {}
+        for estimate, weight in zip(self.estimates, self.coefficients, strict=True):
+            centred = weight * (estimate.outcomes - estimate.outcomes.mean()) / estimate.rows
+            for pair, move in zip(estimate.sample.pairs.tolist(), centred.tolist(), strict=True):
+                moves[pair] = moves.get(pair, 0.0) + move
+        return max(map(abs, moves.values())) > CANCELLED
 
     def exact_p(self, boundary: float) -> float:
         """Return McNemar's exact p-value for a difference of proportions on the same data.
@@ -254,8 +273,13 @@ class JudgedTest:
         None if there is no answer; ``reason`` explains why.
     failed, unconverged : int
         Numbers of rows or replicates with these outcomes.
-    needed_trials, obstacle : int or None, str
-        Trials per point that would decide an inconclusive test, or the reason why no number would.
+    look : int or None
+        The look that decided the test, or its last look; None if the number of trials was fixed.
+    expected : float
+        Trials per point that would decide an inconclusive test if the estimate did not change;
+        infinite if no number would, nan if it is unknown.
+    arms : frozenset of int
+        The arms whose rows the test uses (``Table.arms``).
     """
 
     group: dict[str, Any]
@@ -273,8 +297,29 @@ class JudgedTest:
     low: float | None = None
     high: float | None = None
     verdict: Verdict = Verdict.INCONCLUSIVE
-    needed_trials: int | None = None
-    obstacle: str = ""
+    look: int | None = None
+    expected: float = math.inf
+    arms: frozenset[int] = frozenset()
+
+    @property
+    def decided(self) -> bool:
+        """True if the test is supported or refuted."""
+        return self.verdict is not Verdict.INCONCLUSIVE
+
+    @property
+    def needed_trials(self) -> int | None:
+        """``expected`` if it is a number of trials that can be made, otherwise None."""
+        return int(self.expected) if self.expected <= MOST_TRIALS else None
+
+    @property
+    def obstacle(self) -> str:
+        """The reason why no number of trials is known that would decide an inconclusive test."""
+        return ""
+
+    @property
+    def refuting(self) -> bool:
+        """True if the estimate, were it exact, would refute the test."""
+        return False
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         """Set the verdict from the p-value and level after the correction for multiple tests.
@@ -310,6 +355,21 @@ class AnsweredTest(JudgedTest):
     low: float = math.nan
     high: float = math.nan
 
+    @abstractmethod
+    def needed(self, confidence: float) -> float:
+        """Return the trials per point that would decide the test at a confidence level.
+
+        The estimate is assumed not to change. The number is infinite if no number of trials would
+        decide the test, and nan if it is unknown.
+        """
+
+    @abstractmethod
+    def decidable(self, trials: int, confidence: float) -> bool:
+        """Return False if so many trials per point can hardly decide the test at this level.
+
+        The estimate may change within its 95% interval.
+        """
+
 
 @dataclass(kw_only=True)
 class Compared(AnsweredTest):
@@ -338,52 +398,82 @@ class Compared(AnsweredTest):
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         self.p_adjusted, self.confidence = p_adjusted, confidence
         self.low, self.high = self.contrast.interval(confidence)
-        answer = self._answer()
+        answer = self._answer(self.low, self.high)
         if p_adjusted <= alpha and answer is not Verdict.INCONCLUSIVE:
             self.verdict = answer
         else:
-            self.needed_trials, self.obstacle = self._needed()
+            self.expected = self.needed(confidence)
 
-    def _answer(self) -> Verdict:
-        """Return the verdict that follows from the interval alone."""
+    def _answer(self, low: float, high: float) -> Verdict:
+        """Return the verdict that follows from an interval alone."""
         below, above = self._boundaries
-        outside = self.high < below or self.low > above
+        outside = high < below or low > above
         if self.relation == "==":
-            if below < self.low and self.high < above:
+            if below < low and high < above:
                 return Verdict.SUPPORTED
             return Verdict.REFUTED if outside else Verdict.INCONCLUSIVE
         if not outside:
             return Verdict.INCONCLUSIVE
-        holds = (self.high < below) == self.relation.startswith("<")
+        holds = (high < below) == self.relation.startswith("<")
         return Verdict.SUPPORTED if holds else Verdict.REFUTED
 
-    def _needed(self) -> tuple[int | None, str]:
-        """Return the trials per point at which the interval would decide for this estimate."""
-        if not np.isfinite(self.estimate):
-            return None, "The estimate is not finite: sweep further, more trials cannot decide it."
-        low, high = self.contrast.limits
-        if low < high and any(low <= boundary <= high for boundary in self._boundaries):
-            return None, "The points of the sweep are too far apart: more trials cannot decide it."
-        ratio = max(self._ratio(boundary) for boundary in self._boundaries)
-        if ratio == math.inf and self.estimate in self._boundaries:
-            return None, "The estimate sits on the boundary: no number of trials would decide it."
-        if not math.isfinite(ratio):
-            return None, "The interval is unbounded there: how many trials it takes is unknown."
-        needed = max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
-        if needed > MOST_TRIALS:
-            return None, f"It would take more than {MOST_TRIALS} trials per point."
-        return needed, ""
+    @property
+    def refuting(self) -> bool:
+        return self._answer(self.estimate, self.estimate) is Verdict.REFUTED
 
-    def _ratio(self, boundary: float) -> float:
+    @property
+    def _between_points(self) -> bool:
+        low, high = self.contrast.limits
+        return low < high and any(low <= boundary <= high for boundary in self._boundaries)
+
+    @property
+    def obstacle(self) -> str:
+        if self.decided or self.needed_trials is not None:
+            return ""
+        if not np.isfinite(self.estimate):
+            return "The estimate is not finite: sweep further, more trials cannot decide it."
+        if self._between_points:
+            return "The points of the sweep are too far apart: more trials cannot decide it."
+        if self.estimate in self._boundaries:
+            known = "no number of trials would decide it"
+            unknown = "how many trials it takes is unknown"
+            end = unknown if math.isnan(self.expected) else known
+            return f"The estimate sits on the boundary: {end}."
+        if math.isnan(self.expected):
+            return "The interval is unbounded there: how many trials it takes is unknown."
+        return f"It would take more than {MOST_TRIALS} trials per point."
+
+    def needed(self, confidence: float) -> float:
+        if not np.isfinite(self.estimate) or self._between_points:
+            return math.inf
+        if self.estimate in self._boundaries:
+            # Results that vary may leave the boundary.
+            return math.nan if self.contrast.varies else math.inf
+        ends = self.contrast.interval(confidence)
+        ratio = max(self._ratio(boundary, confidence, *ends) for boundary in self._boundaries)
+        if not math.isfinite(ratio):
+            return math.nan
+        return max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
+
+    def decidable(self, trials: int, confidence: float) -> bool:
+        if self.needed(confidence) == math.inf:
+            return False
+        low, high = self.contrast.interval(confidence)
+        ends = self.contrast.interval(CONFIDENCE)
+        farthest = min(max(abs(end - one) for end in ends) for one in self._boundaries)
+        half_width = (high - low) / 2 * math.sqrt(self.trials / trials)
+        return half_width == math.inf or half_width <= farthest
+
+    def _ratio(self, boundary: float, confidence: float, low: float, high: float) -> float:
         """Return how many times narrower the interval must be to exclude a boundary."""
         below = boundary < self.estimate
         nearest = self.contrast.limits[0 if below else 1]
         distance = abs(nearest - boundary)
-        width = abs(nearest - (self.low if below else self.high))
+        width = abs(nearest - (low if below else high))
         if distance == 0:
             return math.inf
         # The p-value decides if an exact test or equal values need more trials than the interval.
-        asked = -float(scipy.special.ndtri((1 - self.confidence) / 2))
+        asked = -float(scipy.special.ndtri((1 - confidence) / 2))
         reached = -float(scipy.special.ndtri(max(self.p, 1e-9) / 2))
         by_p = asked / reached if reached > 0 else math.inf
         return max(width / distance, by_p if width < distance else 0.0)
@@ -410,5 +500,11 @@ class Bounded(AnsweredTest):
         elif p_adjusted <= alpha:
             self.verdict = Verdict.SUPPORTED
         else:
-            rows = math.log(1 - self.confidence) / math.log(1 - RARE)
-            self.needed_trials = max(math.ceil(rows / self.points), self.trials + 1)
+            self.expected = self.needed(confidence)
+
+    def needed(self, confidence: float) -> float:
+        rows = math.log(1 - confidence) / math.log(1 - RARE)
+        return max(math.ceil(rows / self.points), self.trials + 1)
+
+    def decidable(self, trials: int, confidence: float) -> bool:
+        return self.needed(confidence) <= trials

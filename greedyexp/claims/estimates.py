@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeAlias
 
@@ -43,12 +43,15 @@ class Sample:
         Number of rows with these outcomes.
     points : int
         Number of points of the sweep.
+    arms : frozenset of int
+        The arms of the rows (``Table.arms``).
     """
 
     pairs: np.ndarray
     failed: int
     unconverged: int
     points: int = 1
+    arms: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,7 @@ class Estimator:
             int(np.isin(status, FAILED).sum()),
             int((status == Status.NOT_CONVERGED.value).sum()),
             points,
+            frozenset(self.table.arms[rows].tolist()),
         )
 
     def _rows(self, algorithm: str, cell: Group) -> np.ndarray:
@@ -396,6 +400,7 @@ class Estimator:
         value, _, _ = fieller(top, bottom)
         interval = cache(lambda confidence: fieller(top, bottom, confidence)[1:])
         sample, constant = self._sample(tops[here], pairs=pairs), _all_equal(top, bottom)
+        sample = replace(sample, arms=sample.arms | set(self.table.arms[bottoms].tolist()))
         return Estimate(Ratio, value, np.zeros(len(pairs)), sample, interval, constant)
 
 

@@ -6,7 +6,7 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -91,7 +91,14 @@ def evaluate_claims(
         The judged claims, in the order of ``claims``. Holm's method bounds the error probability of
         all tests of one figure together by 5%; tests without an answer are counted.
     """
-    whole = Table(frame, setting)
+    judged = tested_claims(claims, Table(frame, setting))
+    for tests in families(judged):
+        _decide(tests)
+    return judged
+
+
+def tested_claims(claims: Sequence[Claim], whole: Table) -> list[JudgedClaim]:
+    """Return the claims with their tests, which are not decided yet."""
     estimators: dict[str, Estimator] = {}
     judged = []
     for claim in claims:
@@ -100,9 +107,13 @@ def evaluate_claims(
             estimators[key] = Estimator(whole.narrowed(claim.where))
         tests = [one for test in claim.tests for one in _tested(test, claim, estimators[key])]
         judged.append(JudgedClaim(claim, tests))
-    for figure in dict.fromkeys(claim.figure for claim in claims):
-        _decide([test for one in judged if one.claim.figure == figure for test in one.tests])
     return judged
+
+
+def families(judged: Sequence[JudgedClaim]) -> Iterator[list[JudgedTest]]:
+    """Yield the tests of each figure, whose p-values are corrected together."""
+    for figure in dict.fromkeys(one.claim.figure for one in judged):
+        yield [test for one in judged if one.claim.figure == figure for test in one.tests]
 
 
 def _decide(tests: list[JudgedTest]) -> None:
@@ -222,6 +233,7 @@ def _compared(
         trials=found.trials,
         failed=sum(sample.failed for sample in samples),
         unconverged=sum(sample.unconverged for sample in samples),
+        arms=frozenset().union(*(sample.arms for sample in samples)),
         contrast=found,
         margin=margin,
     )
@@ -260,12 +272,13 @@ def _always(
     pairs = table.pairs[rows[0]]
     points = len(table.cells((), table.setting.swept, algorithms[:1]))
     ended = np.concatenate(everyone)
+    arms = frozenset(table.arms[ended].tolist())
     failed = _replicates(table, ended, FAILED)
     unconverged = _replicates(table, ended, (Status.NOT_CONVERGED.value,))
     if test.usually and known.any() and not (relevant & ~known).any():
         lost = table.pairs[ended[np.isin(table.frame["status"].to_numpy()[ended], FAILED)]]
         wins = _held_usually(pairs[known], ~violated[known], lost)
-        sample = Sample(np.arange(len(wins)), failed, unconverged, points)
+        sample = Sample(np.arange(len(wins)), failed, unconverged, points, arms)
         share = estimator.share(wins, sample)
         return Compared(
             group=shown,
@@ -276,6 +289,7 @@ def _always(
             trials=math.ceil(len(wins) / points),
             failed=failed,
             unconverged=unconverged,
+            arms=arms,
             contrast=Contrast((share,), np.ones(1), 0.0),
         )
     seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
@@ -296,6 +310,7 @@ def _always(
         trials=math.ceil(len(seen) / points),
         failed=failed,
         unconverged=unconverged,
+        arms=arms,
         violations=len(violations),
         replicates=len(seen),
         points=points,

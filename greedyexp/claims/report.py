@@ -9,6 +9,9 @@ from typing import Any
 
 from greedyexp.claims.decisions import AnsweredTest, Bounded, JudgedTest, Verdict
 from greedyexp.claims.evaluation import JudgedClaim
+from greedyexp.claims.looks import Verdicts
+from greedyexp.stats.looks import Looks
+from greedyexp.stats.multiplicity import ALPHA
 
 # What is recorded of each comparison.
 NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjusted")
@@ -18,7 +21,7 @@ COUNTS = ("trials", "failed", "unconverged", "needed_trials")
 def record(
     config: Mapping[str, Any],
     profile: str,
-    judged: Sequence[JudgedClaim],
+    found: Verdicts,
     digests: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the contents of ``claims.json``, which depend only on table and configuration.
@@ -30,7 +33,7 @@ def record(
     config : mapping
         The resolved experiment.
     profile : str
-    judged : sequence of JudgedClaim
+    found : Verdicts
     digests : mapping of str to str
         Digests of the settings and the table.
     """
@@ -40,7 +43,8 @@ def record(
         "paper": config.get("paper"),
         "trials": config["trials"],
         "digests": dict(digests),
-        "claims": [_claim_record(one) for one in judged],
+        **({"looks": _looks_record(found.looks, found.taken)} if found.looks else {}),
+        "claims": [_claim_record(one) for one in found.judged],
         "readings": config.get("readings") or [],
     }
 
@@ -48,6 +52,41 @@ def record(
 def as_json(contents: Mapping[str, Any]) -> str:
     """Return the text of ``claims.json``, with floats by ``repr`` and never nan or infinity."""
     return json.dumps(contents, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _looks_record(looks: Looks, taken: int) -> dict[str, Any]:
+    """Return the rule, and for each look its trials per point and its error probability."""
+    each = range(1, taken + 1)
+    return {
+        "rule": "Holm's method at each look; look k is at 2^(k-1) times the first number of trials"
+        " and spends 5% / 2^k",
+        "taken": taken,
+        "trials": [looks.trials(look) for look in each],
+        "alpha": [ALPHA * looks.share(look) for look in each],
+    }
+
+
+def looks_sentence(contents: Mapping[str, Any]) -> str:
+    """Return how verdicts at several looks came about, from the contents of ``claims.json``.
+
+    The sentence is empty if the number of trials was fixed.
+    """
+    looks = contents.get("looks")
+    if not looks:
+        return ""
+    if not looks["taken"]:
+        return "The trials of the first look are not finished, so no claim is decided."
+    at = f"at {_listed(looks['trials'])} trials per point"
+    times = "once" if looks["taken"] == 1 else f"{looks['taken']} times"
+    return (
+        f"Trials continued where claims were open. The claims were judged {times}, {at};"
+        " the probability of a wrong decision in a figure is at most 5% for all looks together."
+    )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
@@ -74,6 +113,7 @@ def _test_record(test: JudgedTest) -> dict[str, Any]:
         **finite,
         "not_finite": odd,
         "verdict": test.verdict.value,
+        **({} if test.look is None else {"look": test.look}),
         **{key: getattr(test, key) for key in COUNTS},
         "sentence": sentence(test),
     }
@@ -90,7 +130,8 @@ def sentence(test: JudgedTest) -> str:
     head = f"{where}: " if where else ""
     if not isinstance(test, AnsweredTest):
         return f"{head}{test.reason}."
-    parts = [f"{head}{_estimate_words(test)}: {test.verdict}."]
+    when = f" at look {test.look}" if test.decided and test.look is not None else ""
+    parts = [f"{head}{_estimate_words(test)}: {test.verdict}{when}."]
     if outcome_words(test):
         parts.append(f"Among its rows: {outcome_words(test)}.")
     wanted = decider(test)

@@ -53,8 +53,8 @@ class Setting:
     open_ended : tuple of str
         Measurements with an empty cell if the run ended before it reached the value.
     sequential : bool
-        True if the number of replicates at a point depended on earlier results. Intervals must
-        then be valid at any stopping time.
+        True if the number of replicates at a point depended on earlier results, other than
+        by looks at the claims. Intervals must then be valid at any stopping time.
     entries : mapping of str to str
         Maps the label of each algorithm in the table to the label of its entry.
     """
@@ -125,6 +125,7 @@ def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[s
         columns=tuple(sorted(set(columns) - others)),
         keys=tuple(column.name for column in given if column.kind == "key"),
         open_ended=tuple(column.name for column in given if column.open_ended),
-        sequential=design.adaptive,
+        # Looks at claims spend their error probability themselves.
+        sequential=design.adaptive and design.looks is None,
         entries={label: variant.entry for label, variant in design.variants.items()},
     )

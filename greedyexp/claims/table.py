@@ -85,6 +85,14 @@ def _kind_mark(column: pd.Series) -> np.ndarray:
     return np.asarray(column.astype(str).where(~empty, ""), dtype=str)
 
 
+def arms_of(frame: pd.DataFrame, setting: Setting) -> np.ndarray:
+    """Return an integer for each row that identifies its algorithm and point, shape (n,)."""
+    names = [name for name in setting.swept if name in frame.columns]
+    groups = frame.groupby([*names, "algorithm"], sort=False, dropna=False)
+    arms: np.ndarray = groups.ngroup().to_numpy()
+    return arms
+
+
 class Table:
     """Rows of a run, indexed by the swept columns and the keys of the protocol.
 
@@ -98,9 +106,22 @@ class Table:
         The sweeps of the run.
     kinds : Kinds, optional
         Kinds of the rows, if the table is part of a larger one.
+    arms : array of int, shape (n,), optional
+        The arm of each row, which is one algorithm at one point of the sweep; by default the arms
+        are numbered in any order.
+
+    Attributes
+    ----------
+    arms : array of int, shape (n,)
     """
 
-    def __init__(self, frame: pd.DataFrame, setting: Setting, kinds: Kinds | None = None):
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        setting: Setting,
+        kinds: Kinds | None = None,
+        arms: np.ndarray | None = None,
+    ):
         import pandas as pd
 
         self.frame = frame
@@ -116,6 +137,7 @@ class Table:
         self._rows_of: dict[str, np.ndarray] = {}
         self._series: dict[tuple[str, ...], np.ndarray] = {}
         self.pairs = self.series(())
+        self.arms = arms_of(frame, setting) if arms is None else arms
 
     def series(self, along: Iterable[str]) -> np.ndarray:
         """Return an integer for each row that identifies its series, shape (n,).
@@ -192,7 +214,8 @@ class Table:
             blank = self.frame.iloc[absent].drop(columns=measured, errors="ignore")
             frame = pd.concat([frame, blank])
         kinds = self.kinds.part(rows, len(absent))
-        return Table(frame.reset_index(drop=True), self.setting, kinds)
+        arms = self.arms[np.append(rows, absent)]
+        return Table(frame.reset_index(drop=True), self.setting, kinds, arms)
 
     def groups(self, algorithms: list[str], used: Iterable[str]) -> list[Group]:
         """Return every combination of swept values and keys, without the columns in ``used``.

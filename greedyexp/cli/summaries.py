@@ -7,7 +7,7 @@ import gzip
 import textwrap
 from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,10 +78,21 @@ def coloured(verdict: str) -> str:
     return click.style(verdict, fg=_COLOURS[verdict], bold=True)
 
 
-def lines(verdicts: Mapping[str, str]) -> list[str]:
-    """Return a line for each claim: its id and verdict."""
-    width = max(map(len, verdicts), default=0)
-    return [f"{claim.ljust(width)}  {coloured(verdict)}" for claim, verdict in verdicts.items()]
+def lines(contents: Mapping[str, Any]) -> list[str]:
+    """Return a line for each claim of ``claims.json``: its id and verdict.
+
+    If the claims decided on the number of trials, lines say how, and why claims are open.
+    """
+    from greedyexp.claims.report import looks_sentence
+
+    claims = contents["claims"]
+    width = max((len(one["id"]) for one in claims), default=0)
+    found = [f"{one['id'].ljust(width)}  {coloured(one['verdict'])}" for one in claims]
+    how = looks_sentence(contents)
+    if not how:
+        return found
+    still = [one for one in claims if one["verdict"] == "inconclusive"]
+    return [*found, how, *(f"  {one['id']} is open: {one['reason']}" for one in still)]
 
 
 def summary(verified: Verified) -> str:
@@ -119,6 +130,8 @@ def report(judged: JudgedClaim) -> str:
             failed = words.outcome_words(test)
             rows.append(("trials", f"{test.trials} per point{f' ({failed})' if failed else ''}"))
             rows += [("decided by", words.decider(test))] if words.decider(test) else []
+            if test.look is not None:
+                rows.append(("decided at" if test.decided else "last seen at", f"look {test.look}"))
     quote = textwrap.wrap(f'"{claim.quote}"', _WIDTH - 16) or [""]
     rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]
     rows += [("place", claim.place)] if claim.place else []

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,12 +26,15 @@ from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
 from greedyexp.protocols.base import Measured
+from greedyexp.stats.looks import Looks
 
 DEFAULT_PROTOCOL = "recovery"
 # Column of the table for the labels of several blocks of data.
 DATA_COLUMN = "data"
 # Other spellings of labels are tried for sweeps of at most this many algorithms.
 _MOST_SPELLINGS = 10_000
+# Value of `trials.until`: continue until the claims are decided.
+DECIDED: Final = "decided"
 _RESTORE = "Restore the file, or run the experiment again."
 
 
@@ -46,6 +49,8 @@ class _Settings(BaseModel):
 
 
 class _Rule(_Settings):
+    until: Any = None
+    min: Annotated[int, Field(ge=1)] = 1
     max: Annotated[int, Field(ge=1)]
     success: dict[str, str] = {}
 
@@ -175,6 +180,14 @@ class Design:
     def adaptive(self) -> bool:
         """True if the results decide how many replicates a point gets."""
         return not isinstance(self._stored.trials, int)
+
+    @property
+    def looks(self) -> Looks | None:
+        """The looks after which claims decide which points get more trials; None if they do not."""
+        trials = self._stored.trials
+        if isinstance(trials, int) or trials.until != DECIDED:
+            return None
+        return Looks(trials.min)
 
     @property
     def success(self) -> Mapping[str, str]:

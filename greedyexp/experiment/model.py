@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from greedyexp.experiment.design import DATA_COLUMN, DEFAULT_PROTOCOL, Design, design_of
+from greedyexp.experiment.design import DATA_COLUMN, DECIDED, DEFAULT_PROTOCOL, Design, design_of
 from greedyexp.experiment.messages import SLUG
 
 PROFILES = ("smoke", "quick", "paper", "deep")
@@ -50,18 +50,27 @@ class Locate(Section):
 class AdaptiveTrials(Section):
     """A rule by which the number of replicates of a point and an algorithm depends on results."""
 
-    until: Until | None = Field(default=None, description="Narrow the interval of every point.")
+    until: Until | Literal["decided"] | None = Field(
+        default=None,
+        description="Narrow the interval of every point, or 'decided': continue where claims are"
+        " open, doubling the trials.",
+    )
     locate: Locate | None = Field(default=None, description="Find where success crosses a level.")
     min: int = Field(
         default=20,
         ge=1,
         description="Replicates added at a time, to every point ('until') or to examined points"
-        " ('locate').",
+        " ('locate'); with 'until: decided', the replicates of every point at the first look.",
     )
     max: int = Field(default=400, ge=1, description="Largest number of replicates of a point.")
     success: dict[str, str] = Field(
         default={}, description="Success metric of each algorithm; 'default' is for the others."
     )
+
+    @property
+    def until_decided(self) -> bool:
+        """True if trials continue where claims are open."""
+        return self.until == DECIDED
 
     def limited_to(self, algorithms: set[str]) -> AdaptiveTrials:
         """Return the rule without the success metrics of other algorithms."""

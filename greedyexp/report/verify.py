@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
-from greedyexp.claims.language import Claim
-from greedyexp.claims.parser import BadClaim, compile_claim
+from greedyexp.claims.evaluation import JudgedClaim
+from greedyexp.claims.judging import judge
+from greedyexp.claims.looks import Verdicts
 from greedyexp.claims.report import as_json, record
-from greedyexp.claims.setting import Setting, setting_of
-from greedyexp.core.errors import ConfigError, StorageError, placed_in
-from greedyexp.core.registry import lookup
-from greedyexp.experiment.messages import dotted
-from greedyexp.experiment.model import ClaimEntry
-from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
+from greedyexp.core.errors import StorageError, placed_in
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.source import Source, open_folder, read_source
 from greedyexp.runner.files import write_text
@@ -77,14 +72,14 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     return retry_if_replaced(folder, lambda: _verify(folder, write))
 
 
-def verdicts(folder: Path, *, keep: bool = False) -> dict[str, str]:
-    """Return the verdict on each claim by its id, and write ``claims.json``.
+def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
+    """Return the contents of ``claims.json``, and write it.
 
     Parameters
     ----------
     folder : Path
     keep : bool
-        Read the verdicts from ``claims.json`` if it is up to date.
+        Read ``claims.json`` if it is up to date.
 
     Raises
     ------
@@ -94,18 +89,17 @@ def verdicts(folder: Path, *, keep: bool = False) -> dict[str, str]:
     return retry_if_replaced(folder, lambda: _verdicts(folder, keep))
 
 
-def _verdicts(folder: Path, keep: bool) -> dict[str, str]:
+def _verdicts(folder: Path, keep: bool) -> dict[str, Any]:
     opened = open_folder(folder)
     claims, target = opened.design.settings.get("claims"), folder / _VERDICTS
     kept = KeptFiles(opened.state, opened.design)
     if keep and kept.files(_VERDICTS, claims):
-        found = json.loads(target.read_bytes())["claims"]
-        return {one["id"]: one["verdict"] for one in found}
+        return dict(json.loads(target.read_bytes()))
     verified = _verify(folder, write=True)
     if target.is_file() and not verified.unwritten:
         kept.remember(_VERDICTS, claims, [target])
         kept.write()
-    return {one.claim.id: one.verdict.value for one in verified.judged}
+    return verified.contents
 
 
 def _verify(folder: Path, write: bool) -> Verified:
@@ -123,9 +117,11 @@ def verified_source(source: Source) -> Verified:
     StorageError, ConfigError
         As ``verify``.
     """
-    judged, context = _judged(source), source.context
-    contents = record(source.design.settings, context.profile, judged, source.state.digests)
-    return Verified(source.folder, context.name, context.profile, judged, contents, context.part)
+    design, context = source.design, source.context
+    found = _judged(source)
+    contents = record(design.settings, context.profile, found, source.state.digests)
+    name, profile = context.name, context.profile
+    return Verified(source.folder, name, profile, found.judged, contents, context.part)
 
 
 def _write(source: Source, contents: Mapping[str, Any]) -> str:
@@ -161,39 +157,14 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
     return ""
 
 
-def _judged(source: Source) -> list[JudgedClaim]:
-    design = source.design
-    entries = design.settings.get("claims") or []
-    if not entries:
-        return []
+def _judged(source: Source) -> Verdicts:
+    if not source.design.settings.get("claims"):
+        return Verdicts([])
     with placed_in(source.folder / "config.yaml"):
-        if not isinstance(entries, list):
-            raise ConfigError("claims must be a list.")
-        measured = design.measured
+        measured = source.design.measured
         # A run may be kept without its seconds; claims about them are inconclusive then.
         kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}
         numeric = [name for name, kind in kinds.items() if kind != "key"]
         binary = [name for name, kind in kinds.items() if kind == "success"]
         refuse_damaged(source.frame, source.state.table, kinds, numeric, binary)
-        # A table without data, of an unfinished run or of failures only, lacks their facts.
-        parts = filter(None, (lookup("generator", name) for name in design.generators))
-        columns = dict.fromkeys([*source.frame, *(fact for part in parts for fact in part.facts)])
-        frame = source.frame.reindex(columns=list(columns))
-        setting = setting_of(design, measured, frame.columns)
-        family = design.family
-        claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
-    return evaluate_claims(claims, frame, setting)
-
-
-def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:
-    """Compile a claim of ``config.yaml``, which may have been edited since the run."""
-    try:
-        read = read_value(model_adapter(ClaimEntry), entry, "a claim")
-        return compile_claim(read.model_dump(), setting, family)
-    except BadValue as error:
-        keys, message, remedy = error.found[0]
-        wrong = ConfigError(message, remedy=remedy or None)
-    except BadClaim as error:
-        keys, wrong = error.keys, error
-    wrong.place = dotted(("claims", index, *keys))
-    raise wrong from None
+        return judge(source.design, source.frame)

@@ -17,6 +17,7 @@ from claims_tables import THETA, curve, latent, setting, table, wins
 from greedyexp import cli
 from greedyexp.claims.decisions import JudgedTest, rounded
 from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.looks import Verdicts
 from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.report import as_json, record
 
@@ -41,7 +42,7 @@ def test_the_record_is_valid_json_and_does_not_depend_on_the_order_of_rows():
     config = {"name": "e", "trials": 12, "paper": None}
 
     def written(rows):
-        return as_json(record(config, "quick", evaluate_claims(claims, rows, words), {}))
+        return as_json(record(config, "quick", Verdicts(evaluate_claims(claims, rows, words)), {}))
 
     text = written(frame)
 

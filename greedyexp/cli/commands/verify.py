@@ -59,11 +59,15 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
 
 
 def _show(verified: Verified, *, quiet: bool) -> None:
+    from greedyexp.claims.report import looks_sentence
+
     shown = [
         judged for judged in verified.judged if not quiet or judged.verdict.value != "supported"
     ]
     if shown or not quiet:
         click.echo(summaries.summary(verified))
+        if how := looks_sentence(verified.contents):
+            click.echo(how)
     for judged in shown:
         click.echo(f"\n{summaries.report(judged)}")
     if shown:

@@ -85,6 +85,7 @@ def _row(test: Mapping[str, Any], scale: Scale | None) -> dict[str, Any]:
         "trials": test["trials"],
         "failed": test["failed"],
         "unconverged": test["unconverged"],
+        "look": test.get("look") if test["verdict"] != "inconclusive" else None,
         "needed": test["needed_trials"],
         "reason": _reason(test),
         "sort": numbers["estimate"],

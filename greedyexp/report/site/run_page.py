@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyexp import __version__
+from greedyexp.claims.report import looks_sentence
 from greedyexp.core.errors import StorageError, UserError
 from greedyexp.core.packages import version_of
 from greedyexp.core.registry import lookup
@@ -94,6 +95,7 @@ class _Writer:
             "part": source.context.part,
             "counts": _counted(claims["claims"]),
             "claims": [_claim(one) for one in claims["claims"]],
+            "looks": looks_sentence(claims),
             "readings": claims["readings"],
             "figures": list(self._figures()),
             "thresholds": self._thresholds(),
