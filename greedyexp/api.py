@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # An option of the command line as the place of an error, with its value.
-_OPTION = re.compile(r"--(set|only|trials|seed|tag|scheduler)\b(?: ([^:]*?))?(?=:|\.?$)")
+_NAMES = "set|only|trials|seed|tag|until-decided|max-trials|scheduler"
+_OPTION = re.compile(rf"--({_NAMES})\b(?: ([^:]*?))?(?=:|\.?$)")
 
 
 def solve(
@@ -212,6 +213,9 @@ def run(
     trials: int | None = None,
     seed: int | None = None,
     tag: str | None = None,
+    until_decided: bool = False,
+    max_trials: int | None = None,
+    max_time: str | None = None,
     shard: str | None = None,
     force: bool = False,
     progress: bool = True,
@@ -242,6 +246,14 @@ def run(
         Replace the settings of the experiment.
     tag : str, optional
         Name the results folder ``<profile>+<tag>``, like ``--tag``.
+    until_decided : bool
+        Double the trials where claims are open, until all are decided, like ``--until-decided``.
+    max_trials : int, optional
+        With ``until_decided``, the largest number of trials of a point; by default 16 times that of
+        the experiment.
+    max_time : str, optional
+        With ``until_decided``, the time after which the run stops, such as ``"90s"``, ``"30m"`` or
+        ``"2h"``. The same call continues it.
     shard : str, optional
         The part of the experiment to compute, such as ``"3/16"`` for the third of sixteen, in the
         folder ``<profile>.shard-03-of-16``. ``greedyexp merge`` unites all parts.
@@ -284,7 +296,11 @@ def run(
             trials=plain(trials),
             seed=plain(seed),
             tag=tag,
+            until_decided=until_decided,
+            max_trials=plain(max_trials),
         )
+    with placed_in(f"max_time={max_time!r}"):
+        seconds = None if max_time is None else runner.seconds_of(max_time)
     with placed_in(f"shard={shard!r}"):
         part = runner.Shard() if shard is None else runner.Shard.parse(shard)
     folder = FilePath(out) / f"{plan.subfolder}{part.suffix}"
@@ -295,6 +311,7 @@ def run(
         cluster=None if cluster is None else FilePath(cluster),
         allow_mixed=allow_mixed,
         shard=part,
+        max_time=seconds,
         force=force,
         progress=progress,
     )
@@ -302,7 +319,7 @@ def run(
         done = runner.run(plan, folder, options)
     if progress:
         counts = f"{done.done} of {done.total} done, {done.failed} failed"
-        ending = "; the same call continues the run" if done.interrupted else ""
+        ending = "; the same call continues the run" if done.interrupted or done.late else ""
         which = f"{plan.profile}, shard {part}" if part.suffix else plan.profile
         runner.announce(f"{plan.name} ({which}): {counts}; results in {folder}{ending}")
     if done.signum is not None:
@@ -325,7 +342,8 @@ def _arguments_for_options() -> Iterator[None]:
 
 def _argument(option: re.Match[str]) -> str:
     name, value = option.groups()
-    name = "overrides" if name == "set" else name
+    name = "overrides" if name == "set" else name.replace("-", "_")
     if value is None:
         return name
-    return f"{name}={value}" if name in ("trials", "seed") else f"{name}={value!r}"
+    number = name in ("trials", "seed", "max_trials")
+    return f"{name}={value}" if number else f"{name}={value!r}"

@@ -100,6 +100,28 @@ experiment = _combined(
     ),
 )
 
+# Options of `run` for trials that claims request, the first two named like arguments of
+# `config.load`.
+deciding = _combined(
+    click.option(
+        "--until-decided",
+        is_flag=True,
+        help="Double the trials where claims are open, until all are decided.",
+    ),
+    click.option(
+        "--max-trials",
+        type=click.IntRange(min=1),
+        help="Largest number of trials of a point with --until-decided (default: 16 times the"
+        " first).",
+    ),
+    click.option(
+        "--max-time",
+        metavar="DURATION",
+        help="Stop --until-decided after a time such as 90s, 30m or 2h; the same command"
+        " continues.",
+    ),
+)
+
 # Options of `run` for the computation.
 execution = _combined(
     click.option(

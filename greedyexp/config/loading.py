@@ -29,7 +29,7 @@ from greedyexp.config.patches import (
 from greedyexp.config.protocol import read_metrics, read_protocol
 from greedyexp.config.rules import check_columns, check_protocol_needs
 from greedyexp.config.sections import check_keys, read_models
-from greedyexp.config.trials import complete_rule
+from greedyexp.config.trials import MAX_TRIALS, UNTIL_DECIDED, UntilDecided, complete_rule
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Figure, Metric, Table
 from greedyexp.core.plugins import load_plugins
@@ -52,13 +52,18 @@ _LISTED = ("algorithms", "figures", "tables", "metrics", "claims", "readings")
 
 @dataclass(frozen=True)
 class _Request:
-    """The experiment to load; relative paths start from ``folder``."""
+    """The experiment to load; relative paths start from ``folder``.
+
+    If the settings are ``resolved``, claims, figures and tables were left out of them.
+    """
 
     source: str | Path | dict[str, Any]
     profile: str
     folder: Path
     overrides: tuple[str, ...] = ()
     options: tuple[Override, ...] = ()
+    until: UntilDecided | None = None
+    resolved: bool = False
 
     def open(self) -> Document:
         """Return the settings as written."""
@@ -110,6 +115,8 @@ def load(
     trials: int | None = None,
     seed: int | None = None,
     tag: str | None = None,
+    until_decided: bool = False,
+    max_trials: int | None = None,
 ) -> Experiment:
     """Read and validate an experiment; nothing is computed and nothing is written.
 
@@ -129,6 +136,11 @@ def load(
     tag : str, optional
         Name of the results folder: ``<profile>+<tag>``. By default the overrides that change rows
         name it.
+    until_decided : bool
+        Continue trials where claims are open, from the given number of trials.
+    max_trials : int, optional
+        Largest number of trials of a point if ``until_decided``; by default 16 times the number of
+        the first look.
 
     Returns
     -------
@@ -148,16 +160,33 @@ def load(
         # A folder whose name is not text cannot be stored; the command line explains the error.
         str(folder).encode("utf-8")
     given = tuple(options(trials=trials, seed=seed))
-    request = _Request(source, profile, folder or Path.cwd(), tuple(overrides), given)
+    until = UntilDecided(max_trials) if until_decided else None
+    if max_trials is not None and not until_decided:
+        raise ConfigError(
+            "only trials until the claims are decided have a largest number.",
+            place=MAX_TRIALS,
+            remedy=f"Add {UNTIL_DECIDED}.",
+        )
+    request = _Request(source, profile, folder or Path.cwd(), tuple(overrides), given, until)
     with relative_to(folder):
         experiment = _load(request)
     if tag is not None:
         experiment = replace(experiment, variant=f"+{require_tag(tag)}")
-    return keep_only(experiment, tuple(only)) if only else experiment
+    if not only:
+        return experiment
+    if experiment.adaptive and experiment.adaptive.until_decided:
+        raise ConfigError(
+            "trials until the claims are decided need all points and algorithms.",
+            place=" ".join(f"--only {text}" for text in only),
+            remedy="Leave out the choice, or give a number of trials.",
+        )
+    return keep_only(experiment, tuple(only))
 
 
 def reload(resolved: dict[str, Any], *, profile: str, folder: Path | None = None) -> Experiment:
-    """Return the experiment of resolved settings, without its claims, figures and tables.
+    """Return the experiment of resolved settings, without its figures and tables.
+
+    Its claims are kept in ``resolved`` if they decide on the number of trials.
 
     Claims, figures and tables were checked when the file was loaded; they may refer to profiles
     that resolved settings do not have. Relative paths start from ``folder``, by default
@@ -166,7 +195,12 @@ def reload(resolved: dict[str, Any], *, profile: str, folder: Path | None = None
     left_out = ("claims", "figures", "tables")
     kept = {key: value for key, value in resolved.items() if key not in left_out}
     with relative_to(folder):
-        return _load(_Request(kept, profile, folder or Path.cwd()))
+        experiment = _load(_Request(kept, profile, folder or Path.cwd(), resolved=True))
+    if experiment.adaptive and experiment.adaptive.until_decided:
+        # The claims tell which replicates the run wants.
+        claims = resolved.get("claims", [])
+        return replace(experiment, resolved={**experiment.resolved, "claims": claims})
+    return experiment
 
 
 def _load(request: _Request) -> Experiment:
@@ -175,6 +209,9 @@ def _load(request: _Request) -> Experiment:
     overrides = [parse_override(text) for text in request.overrides]
     plugins, replaced = _changed(node, request, overrides)
     settings = _read_settings(node)
+    if request.until:
+        trials_rule = request.until.rule(settings.trials, node.at("trials"))
+        settings = settings.model_copy(update={"trials": trials_rule})
     rule = settings.trials if isinstance(settings.trials, AdaptiveTrials) else None
     trials = settings.trials if isinstance(settings.trials, int) else settings.trials.max
     protocol = read_protocol(node.at("protocol"))
@@ -210,6 +247,12 @@ def _load(request: _Request) -> Experiment:
     check_displays([*figures, *tables], choice, changed=bool(overrides), replaced=replaced)
     claims, dropped = read_claims(node, choice, design.family, request.unchanged())
     read_models(node, "readings", Reading)
+    if rule and rule.until_decided and not claims and not request.resolved:
+        raise ConfigError(
+            "the experiment has no claims to decide.",
+            place=UNTIL_DECIDED if request.until else str(node.at("trials").place),
+            remedy="Give a number of trials, or add claims.",
+        )
     stop_if_any()
     return Experiment(
         **{key: getattr(settings, key) for key in _AS_WRITTEN},

@@ -4,16 +4,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from greedyexp.config.algorithms import Algorithms
 from greedyexp.config.data import Data
 from greedyexp.config.document import Node
 from greedyexp.config.protocol import ProtocolEntry
-from greedyexp.core.errors import did_you_mean
-from greedyexp.experiment.design import DATA_COLUMN
+from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.experiment.design import DATA_COLUMN, DECIDED
 from greedyexp.experiment.model import AdaptiveTrials
 from greedyexp.experiment.parameters import is_number
 from greedyexp.protocols.base import Measured
+
+UNTIL_DECIDED, MAX_TRIALS = "--until-decided", "--max-trials"
+# By default, the limit is this many times the trials of the first look: five looks.
+_TIMES = 16
+
+
+@dataclass(frozen=True)
+class UntilDecided:
+    """The options ``--until-decided`` and ``--max-trials``.
+
+    Parameters
+    ----------
+    most : int, optional
+        Largest number of trials of a point.
+    """
+
+    most: int | None = None
+
+    def rule(self, trials: int | AdaptiveTrials, node: Node) -> AdaptiveTrials:
+        """Return the rule that starts with the trials of an experiment.
+
+        Raises
+        ------
+        ConfigError
+            If the experiment has another rule, or more trials than the largest number.
+        """
+        if isinstance(trials, int):
+            trials = AdaptiveTrials(until=DECIDED, min=trials, max=_TIMES * trials)
+        if not trials.until_decided:
+            raise ConfigError(
+                "the trials of this experiment already follow a rule.",
+                place=f"{UNTIL_DECIDED}: {node.place}",
+                remedy="Give the trials of the first look with --trials.",
+            )
+        if self.most is None:
+            return trials
+        if not isinstance(self.most, int):
+            raise ConfigError(f"it must be a whole number, but is {self.most!r}.", place=MAX_TRIALS)
+        if self.most < trials.min:
+            raise ConfigError(
+                f"the first look needs {trials.min} trials.",
+                place=f"{MAX_TRIALS} {self.most}",
+                remedy="Allow more, or give fewer with --trials.",
+            )
+        return trials.model_copy(update={"max": self.most})
 
 
 def complete_rule(
@@ -25,6 +71,11 @@ def complete_rule(
     node: Node,
 ) -> AdaptiveTrials:
     """Return a rule for trials with its success metrics filled in; report impossible settings."""
+    if rule.min > rule.max:
+        node.at("min").add(f"min = {rule.min} is more than max = {rule.max}.")
+    if rule.until_decided:
+        _check_decided(rule, node)
+        return rule
     # A rule needs one row for each replicate.
     keyed = any(column.kind == "key" for column in measured)
     metrics = [] if keyed else [one.name for one in measured if one.kind == "success"]
@@ -37,8 +88,6 @@ def complete_rule(
         return rule
     if (rule.until is None) == (rule.locate is None):
         node.add("adaptive trials need either 'until' or 'locate'.", "Keep one of them.")
-    if rule.min > rule.max:
-        node.at("min").add(f"min = {rule.min} is more than max = {rule.max}.")
     if rule.locate is not None:
         _check_locate(rule.locate.of, data, node.at("locate", "of"))
     known = {*algorithms.names, "default"}
@@ -58,6 +107,17 @@ def complete_rule(
         node.add("no metric of the experiment is a success (0 or 1).", "List one.")
     default = {"default": metrics[0]} if metrics else {}
     return rule.model_copy(update={"success": default | rule.success})
+
+
+def _check_decided(rule: AdaptiveTrials, node: Node) -> None:
+    """Report what a rule by claims does not use."""
+    if rule.locate is not None:
+        node.add("adaptive trials need either 'until' or 'locate'.", "Keep one of them.")
+    if rule.success:
+        node.at("success").add(
+            "the claims name their metrics, so trials until they are decided have no `success`.",
+            "Remove it.",
+        )
 
 
 def _check_locate(name: str, data: Data, node: Node) -> None:

@@ -1,7 +1,8 @@
 """Runs of experiments.
 
 - ``session``: a run, from the plan to the tables
-- ``plan``, ``allocation``, ``shards``: the replicates, rules that request more, and parts of them
+- ``plan``, ``shards``: the replicates, and parts of them
+- ``allocation``, ``deciding``: rules that request more replicates
 - ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
 - ``dask``: the engine for clusters
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
@@ -33,6 +34,7 @@ _LAZY = {
     "merge": "greedyexp.runner.merging",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",
+    "seconds_of": "greedyexp.runner.work",
     "status": "greedyexp.runner.folder_status",
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from greedyexp.experiment.design import success_metric
-from greedyexp.experiment.model import AdaptiveTrials, Experiment
+from greedyexp.experiment.model import AdaptiveTrials, Experiment, Until
 from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.sequential import located_crossing
@@ -170,9 +170,9 @@ class Series:
 
 
 def series_of(experiment: Experiment) -> list[Series]:
-    """Return the series of an experiment; none if its number of trials is fixed."""
+    """Return the series of an experiment; none without a rule for one series at a time."""
     adaptive = experiment.adaptive
-    if adaptive is None:
+    if adaptive is None or adaptive.until_decided:
         return []
     groups: dict[str, list[int]] = {}
     for index, point in enumerate(experiment.points):
@@ -194,7 +194,7 @@ def _series(
     assert metric is not None
     sizes = (adaptive.min, adaptive.max)
     rule: TrialRule
-    if adaptive.until is not None:
+    if isinstance(adaptive.until, Until):
         rule = NarrowRule(*sizes, adaptive.until.half_width)
     else:
         locate = adaptive.locate

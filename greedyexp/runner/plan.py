@@ -12,6 +12,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.allocation import Series, series_of
+from greedyexp.runner.deciding import next_look
 from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.shards import WHOLE, Shard
@@ -93,7 +94,10 @@ class Plan:
         self.fingerprints = Fingerprints(experiment, self.files)
         shape = (len(experiment.points), len(experiment.algorithms))
         self._open = series_of(experiment)
-        if self._open and shard != WHOLE:
+        rule = experiment.adaptive
+        # The rule by which claims request replicates, until they request none.
+        self._deciding = rule if rule and rule.until_decided else None
+        if experiment.adaptive and shard != WHOLE:
             raise ConfigError(
                 "adaptive trials depend on the results of all shards, so no shard can be computed"
                 " by itself.",
@@ -103,6 +107,8 @@ class Plan:
         self._first = np.array([shard.first(experiment.seed, point) for point in experiment.points])
         self._step = shard.of
         self.wanted = np.full(shape, 0 if self._open else experiment.trials)
+        if self._deciding:
+            self.wanted[:] = self._deciding.min
         for series in self._open:
             self.wanted[series.points, series.algorithm] = series.rule.first(len(series.points))
 
@@ -158,8 +164,16 @@ class Plan:
         interruption or with rows of another run in the journal.
         """
         before = len(self)
+        if self._deciding and self._complete(journal, retry_failed):
+            rule, experiment = self._deciding, self.experiment
+            self.wanted = next_look(experiment, rule, self.wanted, self.finished, journal)
+            self._deciding = rule if len(self) > before else None
         self._open = [one for one in self._open if self._extend(one, journal, retry_failed)]
         return len(self) > before
+
+    def _complete(self, journal: Journal, retry_failed: bool) -> bool:
+        census = self.census(journal)
+        return not census.missing and not (retry_failed and census.failed)
 
     def _extend(self, series: Series, journal: Journal, retry_failed: bool) -> bool:
         """Apply the rule of a series; return True if it may request more later."""

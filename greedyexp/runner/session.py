@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterable
@@ -10,11 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 from greedyexp.config.patches import changes
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
+from greedyexp.experiment.design import DECIDED
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
@@ -57,6 +60,8 @@ class Report:
         The tidy table.
     interrupted : bool
         True if a signal ended the run early.
+    late : bool
+        True if ``max_time`` ended the run early.
     signum : int, optional
         The signal.
     replaced : tuple of str
@@ -71,6 +76,7 @@ class Report:
     wall_seconds: float
     csv: Path
     interrupted: bool
+    late: bool = False
     signum: int | None = None
     replaced: tuple[str, ...] = ()
 
@@ -93,13 +99,20 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
     StorageError
         If the folder is in use, cannot be written, or its journal cannot be read.
     ConfigError
-        If the engine is unknown.
+        If the engine is unknown, or an option does not fit the experiment.
     PluginError
         If no worker can start, or a part breaks its contract (see ``protocols.contracts``).
     """
     if options.pdb:
         options = replace(options, engine="serial", progress=False)
     engine = _engine(options)
+    rule = experiment.adaptive
+    if options.max_time is not None and not (rule and rule.until_decided):
+        raise ConfigError(
+            "only trials until the claims are decided have a time limit for the whole run.",
+            place=f"max_time = {options.max_time:g} s",
+            remedy="Run until decided, or set `time_limit`, which limits each fit.",
+        )
     warn_of_time_limit(engine, experiment.time_limit)
     with relative_to(experiment.folder):
         return _run(experiment, Path(folder), engine, options)
@@ -111,7 +124,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     load_plugins(experiment.plugins)
     plan = Plan(experiment, shard=options.shard)
     # The shared files give both plans the same keys, even if code or data are edited meanwhile.
-    whole = Plan(experiment.whole or experiment, plan.files, options.shard)
+    whole = Plan(experiment.whole, plan.files, options.shard) if experiment.whole else plan
     # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
     sources = plugin_sources(experiment.plugins)
@@ -123,12 +136,12 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
             journal.remember(experiment.folder, experiment.profile, options.shard)
             journal.remember_components(plan.fingerprints.components())
             computed = _compute(plan, journal, engine, interruption, options)
-            after = plan.census(journal)
             whole.grow_fully(journal)
+            after = plan.census(journal)
             table = write_tables(whole, journal, home)
             manifest.write(
                 home,
-                after if len(whole) == len(plan) else whole.census(journal),
+                after if whole is plan else whole.census(journal),
                 computed,
                 data_files=plan.files.checksums(),
                 interrupted=interruption.soon,
@@ -143,6 +156,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
         wall_seconds=time.monotonic() - start,
         csv=folder / table.name,
         interrupted=interruption.soon,
+        late=bool(options.max_time and after.missing and not interruption.soon),
         signum=interruption.signum,
         replaced=replaced,
     )
@@ -157,10 +171,17 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     new = parsed_settings(settings)
     if old is None or new is None or table_of(folder) is None:
         return ()
-    before, now = old.get("trials"), new["trials"]
-    extended = isinstance(before, int) and isinstance(now, int) and before <= now
+    before, now = (_least_trials(settings["trials"]) for settings in (old, new))
+    extended = before is not None and now is not None and before <= now
     keys = [key for key in ROW_SETTINGS if not (key == "trials" and extended)]
     return tuple(changes(old, new, keys))
+
+
+def _least_trials(trials: int | dict[str, Any]) -> int | None:
+    """Return the replicates that every point of a table has; None if a rule decides each alone."""
+    if isinstance(trials, dict):
+        return trials.get("min") if trials.get("until") == DECIDED else None
+    return trials
 
 
 def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
@@ -276,6 +297,7 @@ def _compute(
     if finished == len(plan):
         return 0
     experiment = plan.experiment
+    deadline = math.inf if options.max_time is None else time.monotonic() + options.max_time
     writer = JournalWriter(plan, journal)
     shown = progress_of(
         options.progress,
@@ -300,6 +322,8 @@ def _compute(
     batches = Batches(plan.missing(journal, force=force, retry_failed=retry_failed), more)
 
     def next_batch() -> Batch:
+        if time.monotonic() > deadline:
+            return []
         return batches.next(engine.batch_seconds, engine.most_items)
 
     arriving = engine.results(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import SourceFile
@@ -45,6 +48,9 @@ class RunOptions:
         Stop in the debugger at an exception of a part; implies the serial engine and no progress.
     shard : Shard
         The part of the experiment to compute.
+    max_time : float, optional
+        Seconds after which no further replicate is started, if trials continue until the claims
+        are decided.
     """
 
     engine: str = "processes"
@@ -58,9 +64,29 @@ class RunOptions:
     tracebacks: bool = False
     pdb: bool = False
     shard: Shard = WHOLE
+    max_time: float | None = None
 
 
 DEFAULTS = RunOptions()
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds_of(duration: str) -> float:
+    """Return the seconds of a duration such as ``90s``, ``30m`` or ``2h``.
+
+    Raises
+    ------
+    ConfigError
+        If the text is something else, or the duration is not positive and finite.
+    """
+    number, unit = str(duration)[:-1], str(duration)[-1:]
+    with suppress(ValueError, KeyError):
+        seconds = float(number) * _SECONDS[unit]
+        if 0 < seconds < math.inf:
+            return seconds
+    raise ConfigError(f"{duration!r} is not a duration.", remedy="For example: 90s, 30m or 2h.")
+
 
 Found = TypeVar("Found")
 Find = Callable[[Sequence[bytes]], dict[bytes, Found]]

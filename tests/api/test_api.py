@@ -325,6 +325,10 @@ def test_numbers_of_numpy_and_single_texts_are_taken_as_on_the_command_line(tmp_
         ({"overrides": ["p=1", "noise_std=-1"]}, "overrides='p=1': .* overrides='noise_std=-1': "),
         ({"only": "kapa"}, "only='kapa': .*only='algorithm=lasso'"),
         ({"tag": "a b"}, "tag: "),
+        ({"max_trials": 99}, "max_trials: .* Add until_decided."),
+        ({"until_decided": True, "max_trials": 1}, "max_trials=1: .* with trials."),
+        ({"until_decided": True, "max_time": "2d"}, "max_time='2d': "),
+        ({"max_time": "2h"}, "max_time = 7200 s: "),
         ({"engine": "dask", "scheduler": "x"}, "scheduler: "),
     ],
 )

@@ -39,6 +39,7 @@ _INTERRUPTED = "Interrupted: finished replicates are kept; the same command cont
     "configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs
 )
 @options.experiment
+@options.deciding
 @options.execution
 @click.option(
     "-n",
@@ -56,6 +57,7 @@ def command(
     out: Path,
     dry_run: bool,
     shard: str | None,
+    max_time: str | None,
     keep_going: bool,
     quiet: bool,
     verbose: bool,
@@ -68,8 +70,17 @@ def command(
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}
     experiments, code = load_all(ctx, configs, keep_going=keep_going, settings=settings)
-    from greedyexp.runner import RunOptions, Shard
+    from greedyexp.runner import RunOptions, Shard, seconds_of
 
+    if max_time is not None:
+        if not settings["until_decided"]:
+            raise ConfigError(
+                "only runs until the claims are decided have a time limit.",
+                place=f"--max-time {max_time}",
+                remedy="Add --until-decided.",
+            )
+        with placed_in(f"--max-time {max_time}"):
+            how["max_time"] = seconds_of(max_time)
     if shard is not None:
         with placed_in(f"--shard {shard}"):
             how["shard"] = Shard.parse(shard)
@@ -236,6 +247,8 @@ def _summarise(
         f"{experiment.name} ({experiment.profile}{part}): {done.done} of {done.total} done,"
         f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"
     )
+    if done.late:
+        say("  The time is over; finished replicates are kept, and the same command continues.")
     if done.replaced:
         kept = "The replicates of the earlier settings remain in the journal."
         say(f"  replaced results with other settings ({'; '.join(done.replaced)}). {kept}")

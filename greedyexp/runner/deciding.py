@@ -1,0 +1,75 @@
+"""Trials that continue where claims are open: the numbers of replicates for the next look."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from greedyexp.claims.judging import judge
+from greedyexp.experiment.model import AdaptiveTrials, Experiment
+from greedyexp.runner.journal import Journal
+from greedyexp.runner.rows import Finished, Rows, Write
+from greedyexp.runner.tables import read_frame, with_seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def next_look(
+    experiment: Experiment,
+    rule: AdaptiveTrials,
+    wanted: np.ndarray,
+    finished: Finished,
+    journal: Journal,
+) -> np.ndarray:
+    """Return the numbers of replicates for the next look; equal to ``wanted`` if there is none.
+
+    The claims are judged from the same table that the run writes, so that everyone who reads it
+    finds the same looks. Points and algorithms that open claims use get the trials of the next
+    look, the others keep theirs.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    rule : AdaptiveTrials
+    wanted : array of int (points, algorithms)
+        The replicates requested so far, all of them finished.
+    finished : callable
+        ``Plan.finished``.
+    journal : Journal
+    """
+    frame, arms = _table(experiment, finished, journal)
+    found = judge(experiment.design, frame, arms)
+    assert found.looks is not None
+    trials = found.looks.trials(found.taken + 1)
+    grown: np.ndarray = wanted.copy()
+    if trials <= rule.max:
+        open_arms = sorted(found.open_arms(rule.max))
+        grown.flat[open_arms] = trials
+    return grown
+
+
+def _table(
+    experiment: Experiment, finished: Finished, journal: Journal
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the table of a run as its readers see it, and the arm of each row.
+
+    The arm is the index of point and algorithm in the flattened array of numbers of replicates.
+    """
+    rows = Rows(experiment, finished, journal)
+    frame = read_frame(Path(f"{experiment.name}.csv"), _csv(rows.write_table))
+    if rows.timed:
+        frame = with_seconds(frame, Path("timings.csv"), _csv(rows.write_timings))
+    arms = [point * len(experiment.algorithms) + algorithm for point, algorithm in rows.arms()]
+    return frame, np.array(arms)
+
+
+def _csv(fill: Callable[[Write], None]) -> bytes:
+    text = io.StringIO(newline="")
+    fill(csv.writer(text, lineterminator="\n").writerow)
+    return text.getvalue().encode()
