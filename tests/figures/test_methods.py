@@ -116,6 +116,18 @@ def test_too_many_further_entries_keep_the_colour_of_their_algorithm():
         assert one["marker"] != other["marker"]
 
 
+def test_an_entry_without_its_siblings_looks_like_its_algorithm():
+    """A method that is tuned by a criterion must look as it does with another tuning."""
+    names = TOGETHER[6]
+    again = {f"{name}, again": name for name in names}
+    whole = context(*names, **again)
+    found = method_styles(whole, again)
+    for label, name in again.items():
+        assert found[label] == method_styles(whole)[name]
+    pair = method_styles(whole, ["omp", "omp, again"])
+    assert pair["omp"]["marker"] != pair["omp, again"]["marker"]
+
+
 def test_values_of_a_sweep_share_the_colour_of_their_entry():
     swept = {f"foba_obj (nu={nu})": "foba_obj" for nu in (1, 2, 3)}
     known = {label: Variant("foba_obj", ("nu",), label[8:]) for label in swept}

@@ -81,25 +81,34 @@ def method_styles(context: Context, labels: Iterable[str] = ()) -> dict[str, dic
 
     The first entry of an algorithm has the number of the algorithm. The others (further entries of
     it, algorithms of plugins, algorithms whose number is taken) get the next free colours. If there
-    are fewer free colours than further entries, these keep the colour of their algorithm and get
-    other dashes and markers. So do the values of a swept parameter.
+    are fewer free colours than further entries, these keep the colour of their algorithm. They get
+    other dashes and markers only next to another entry of the algorithm, so a method looks the same
+    whatever tunes it. So do the values of a swept parameter.
 
     Parameters
     ----------
     context : Context
-        Its whole list of algorithms decides, so a subset of them keeps its styles.
+        Its whole list of algorithms decides on colours, so a subset of them keeps its colours.
     labels : iterable of str
-        Labels that may be missing in the context; they come last.
+        The labels that are drawn together; all by default. Those that are missing in the context
+        come last.
 
     Returns
     -------
     dict
         ``color``, ``linestyle`` and ``marker`` of each label.
     """
+    labels = list(labels) or list(context.algorithms)
     entries = [label for label in context.algorithms if label not in context.variants]
     entries += [label for label in labels if label not in context.algorithms]
     entries = list(dict.fromkeys(entries))
     places = _places(entries, context)
+    owners = {number: label for label, (number, turn) in places.items() if turn == 0}
+    for label in labels:
+        number, turn = places.get(label, (0, 0))
+        alone = all(one == label or places[one][0] != number for one in labels if one in places)
+        if turn and alone and _algorithm(label, context) == _algorithm(owners[number], context):
+            places[label] = number, 0
     for label, variant in context.variants.items():
         siblings = [one for one, other in context.variants.items() if other.entry == variant.entry]
         number, turn = places[variant.entry]
@@ -111,12 +120,12 @@ def _places(entries: list[str], context: Context) -> dict[str, tuple[int, int]]:
     """Return the number of each entry in the palette, and a turn that is 0 for its first user."""
     places: dict[str, tuple[int, int]] = {}
     for label in entries:
-        number = NUMBERS.get(context.algorithms.get(label, label))
+        number = NUMBERS.get(_algorithm(label, context))
         if number is not None and number not in _numbers(places):
             places[label] = number, 0
     others = [label for label in entries if label not in places]
     free = [number for number in range(len(COLOURS)) if number not in _numbers(places)]
-    known = [NUMBERS.get(context.algorithms.get(label, label)) for label in others]
+    known = [NUMBERS.get(_algorithm(label, context)) for label in others]
     turns: dict[int, int] = {}
     for place, (label, number) in enumerate(zip(others, known, strict=True)):
         if len(others) <= len(free):
@@ -128,6 +137,10 @@ def _places(entries: list[str], context: Context) -> dict[str, tuple[int, int]]:
             turns[number] = turns.get(number, 0) + 1
             places[label] = number, turns[number]
     return places
+
+
+def _algorithm(label: str, context: Context) -> str:
+    return context.algorithms.get(label, label)
 
 
 def _numbers(places: dict[str, tuple[int, int]]) -> set[int]:
