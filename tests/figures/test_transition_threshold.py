@@ -118,6 +118,16 @@ def test_a_curve_that_crosses_beyond_the_data_has_no_threshold():
     assert np.isfinite(falling["high"])
 
 
+def test_arrows_at_one_place_stand_side_by_side_and_in_the_legend():
+    never = [
+        outcomes((0, 0, 0, 0), trials=100, kappa=0.3, algorithm=name) for name in ("ours", "lasso")
+    ]
+    figure = transition_threshold(pd.concat(never, ignore_index=True), CONTEXT, theory=False)
+    places = [arrow.get_window_extent() for arrow in marked(figure, "unreached")]
+    assert abs(places[0].x0 - places[1].x0) > 6 * figure.dpi / 72
+    assert legend_texts(figure) == ["Ours", "Lasso", "above the tested range"]
+
+
 def test_groups_may_have_different_numbers_of_trials():
     frame = pd.concat([outcomes((5, 8, 13, 15)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
     table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"])

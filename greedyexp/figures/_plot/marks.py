@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ REFERENCE_LINE: Style = {
     "zorder": 0.95,
 }
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
+# Size of an open arrow in points.
+_ARROW = 7.0
 _BOUND_WIDTH = 1.0
 # As a line, a bound that is known at a single place would be invisible.
 _BOUND_MARKERS = cycle(LINES, ("_", "x", "+", "1", "2"))
@@ -74,21 +76,41 @@ def shifted(axis: Axes, shift: float) -> Transform:
     return axis.transData + ScaledTranslation(shift / 72, 0, axis.figure.dpi_scale_trans)
 
 
-def draw_arrow(axis: Axes, x: float, estimate: float, colour: Any, shift: float = 0.0) -> None:
-    """Draw an open arrow at the edge of the panel towards an infinite estimate."""
-    axis.plot(
-        x,
-        axis.get_ylim()[int(estimate > 0)],
-        marker=_UP if estimate > 0 else _DOWN,
-        markersize=8,
-        markerfacecolor="white",
-        markeredgecolor=colour,
-        linestyle="none",
-        clip_on=False,
-        zorder=3,
-        transform=shifted(axis, shift),
-        gid="unreached",
-    )
+def arrow_style(colour: Any, *, up: bool = True) -> Style:
+    """Return the style of an open arrow at the edge of a panel."""
+    style: Style = {"marker": _UP if up else _DOWN, "markersize": _ARROW, "linestyle": "none"}
+    return style | {"markerfacecolor": "white", "markeredgecolor": colour}
+
+
+def arrow_shifts(table: pd.DataFrame, x: str, shifts: Sequence[float]) -> pd.Series:
+    """Return the shift of each estimate in points; infinite ones at one place stand in a row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The estimates of one panel.
+    x : str
+        Column along the horizontal axis.
+    shifts : sequence of float
+        Shift of the line of each estimate. The arrows of a row are in this order.
+    """
+    import pandas as pd
+
+    found = pd.Series(shifts, index=table.index, dtype=float)
+    beyond = table[np.isinf(table["estimate"])]
+    for _, row in beyond.groupby([x, "estimate"]):
+        order = found[row.index].sort_values(kind="stable").index
+        found[order] = _ARROW * (np.arange(len(order)) - (len(order) - 1) / 2)
+    return found
+
+
+def arrow_handles(estimates: Iterable[float]) -> list[Line2D]:
+    """Return the legend entries of the open arrows that some estimates have."""
+    signs = {bool(estimate > 0) for estimate in estimates if np.isinf(estimate)}
+    labels = {True: "above the tested range", False: "below the tested range"}
+    return [
+        legend_entry(labels[up], **arrow_style(GREY, up=up)) for up in sorted(signs, reverse=True)
+    ]
 
 
 def draw_estimates(
@@ -103,8 +125,11 @@ def draw_estimates(
 
     Parameters
     ----------
+    points : DataFrame
+        ``estimate``, ``low``, ``high`` and the ``shift`` to the right of each interval and each
+        arrow in points.
     shift : float
-        Shift to the right in points.
+        Shift of the line to the right in points.
 
     Returns
     -------
@@ -114,11 +139,14 @@ def draw_estimates(
     finite = points["estimate"].where(np.isfinite(points["estimate"]))
     (line,) = axis.plot(at, finite, **style, gid=gid)
     line.set_transform(shifted(axis, shift))
-    known = points["estimate"].notna()
-    draw_intervals(axis, at[known], points[known], style["color"], shift)
-    for place, estimate in zip(at, points["estimate"], strict=True):
+    numbers = points[["estimate", "low", "high", "shift"]].to_numpy(dtype=float)
+    for place, (estimate, low, high, moved) in zip(at, numbers, strict=True):
+        if not np.isnan(estimate):
+            draw_interval(axis, place, low, high, style["color"], moved)
         if np.isinf(estimate):
-            draw_arrow(axis, place, estimate, style["color"], shift)
+            edge, up = axis.get_ylim()[int(estimate > 0)], bool(estimate > 0)
+            arrow = arrow_style(style["color"], up=up) | {"transform": shifted(axis, moved)}
+            axis.plot(place, edge, **arrow, clip_on=False, zorder=3, gid="unreached")
     return line
 
 

@@ -243,9 +243,8 @@ def _draw(one: _Line, shift: float, widest: float, style: plot.Style, keys: Sequ
     """
     axis, limit, colour = one.axis, one.limit, style["color"]
     unjoined: plot.Style = style | {"linestyle": "none"}
-    marks = plot.draw_estimates(
-        axis, one.points["place"], one.points, unjoined, shift, gid="thresholds"
-    )
+    points = one.points.assign(shift=shift)
+    marks = plot.draw_estimates(axis, points["place"], points, unjoined, shift, gid="thresholds")
     plot.attach(marks, one.points[keys], thresholds.facts(one.points))
     if not np.isnan(limit.estimate):
         ends = np.array([0.0, widest])

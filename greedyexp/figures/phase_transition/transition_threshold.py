@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+# Room for a row of open arrows at the outermost places, in parts of the range of x.
+_ARROWS_MARGIN = 0.13
+
 
 def _columns(*, per: str | None = None, **params: Any) -> list[str]:
     return plot.reads(*([per] if per else []))(**params)
@@ -50,7 +53,8 @@ def transition_threshold(
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
     bars are its 95% intervals; lines are shifted by a few points so that bars do not overlap. A
     replicate that failed is a trial without success. A threshold outside the tested range is an
-    open arrow at the edge of the panel, and counted in the note. Thin curves are the predicted
+    open arrow at the edge of the panel; arrows at one place stand side by side. The note counts
+    them. Thin curves are the predicted
     transitions. They are drawn if ``x`` is kappa, ``of`` is theta and the coefficients have values
     for which the prediction is stated. The prediction for the Lasso, n = 2 s log(p), depends on p
     and s in theta: there is one curve for each size.
@@ -90,9 +94,14 @@ def transition_threshold(
             colour, dash = styles.colours[label], predictions.dash(prediction)
             axis.plot(curve, heights, color=colour, linestyle=dash, **predictions.STYLE)
         shown = plot.inside(table, values)
+        shifts = [styles.shift(*key) for key in shown[line].itertuples(index=False, name=None)]
+        shown = shown.assign(shift=plot.arrow_shifts(shown, x, shifts))
+        if np.isinf(shown["estimate"]).any():
+            axis.margins(x=_ARROWS_MARGIN)
         for key, points in shown.groupby(line, sort=True):
-            style, shift = styles.of(*key), styles.shift(*key)
-            marks = plot.draw_estimates(axis, points[x], points, style, shift)
+            marks = plot.draw_estimates(
+                axis, points[x], points, styles.of(*key), styles.shift(*key)
+            )
             plot.attach(marks, points[keys], thresholds.facts(points))
         if len(levels) <= 8:
             texts = [level_text(x, float(value)) for value in levels]
@@ -105,7 +114,7 @@ def transition_threshold(
     ]
     return panels.finish(
         *styles.legends(metrics),
-        predictions.handles(drawn),
+        [*predictions.handles(drawn), *plot.arrow_handles(table["estimate"])],
         title=title_text(where, context),
         note=note,
     )
