@@ -180,6 +180,8 @@ class Drawing:
 
     def draw(self, one: Listed) -> list[Path]:
         """Draw one figure or write one table, and return its files."""
+        from greedyexp.figures._plot.typeset import typeset
+
         source, look = self._source, self._look
         target = (self._out or source.folder) / one.stem
         writing = nullcontext() if self._out else unchanged(source.state)
@@ -193,6 +195,7 @@ class Drawing:
         note = note_of(source, one.texts.get("caption", ""), options)
         with self.picture(one) as picture:
             below = note_below(picture)
+            typeset(picture)
             if look.style == "paper":
                 # A journal prints the note in the caption.
                 picture.supxlabel("")
@@ -288,7 +291,6 @@ def _drawn_by(
     from matplotlib.figure import Figure
 
     from greedyexp.figures._plot.style import use_style
-    from greedyexp.figures._plot.typeset import typeset
 
     # A plugin may draw by pyplot, which keeps figures open.
     before = _open_figures()
@@ -296,8 +298,6 @@ def _drawn_by(
         use_style(look.style, look.width)
         try:
             picture = _result(part, params, source, Figure, "a matplotlib Figure")
-            if look.style:
-                typeset(picture)
             yield picture
         finally:
             for number in _open_figures() - before:

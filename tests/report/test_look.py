@@ -151,6 +151,12 @@ def test_only_the_choice_of_figures_leaves_the_look_as_it_is():
         ("ridge = 4.5·10⁻⁸", r"ridge = $4.5\cdot10^{-8}$"),
         (r"step $\theta$, θ", r"step $\theta$, $\theta$"),
         ("steps = 5", "steps = 5"),
+        ("GS-CD, step 1/L1; L1 / n; L1", "GS-CD, step 1/$L_{1}$; $L_{1}$ / $n$; L1"),
+        ("mu1, relaxation", r"$\mu_1$, relaxation"),
+        ("c >= 1e-8, 9e-08", r"$c$ ≥ $10^{-8}$, $9\cdot10^{-8}$"),
+        ("1/log(p)", r"1/$\log(p)$"),
+        ("p", "$p$"),
+        ("a prize of 5 $ at κ = 1", "a prize of 5 $ at κ = 1"),
     ],
 )
 def test_formulas(plain, typeset):

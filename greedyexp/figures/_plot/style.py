@@ -45,6 +45,7 @@ SETTINGS: Any = {
     "grid.color": "0.9",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": True,
     "legend.frameon": False,
     "legend.fontsize": 9,
     "legend.columnspacing": 1.4,

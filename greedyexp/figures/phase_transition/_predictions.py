@@ -37,7 +37,9 @@ _PER_LOG_P = ("lasso",)
 
 # Columns that the success allowed by noise depends on.
 CEILING_COLUMNS = ("values", "noise_std", "n_samples", "p", "n_tasks", "s")
-CEILING_NOTE = "Dash-dotted: probability that every nonzero value exceeds σ √(2 log(p r) / n)."
+CEILING_NOTE = (
+    r"Dash-dotted: probability that every nonzero value exceeds $\sigma\,(2\log(pr)/n)^{1/2}$."
+)
 _CEILING: plot.Style = {"linewidth": 1.1, "linestyle": (0, (6, 1.5, 1, 1.5)), "zorder": 1.5}
 
 
