@@ -209,7 +209,9 @@ def _draw(
     if beside.equal is not None:
         axis.axhline(beside.equal, **plot.REFERENCE_LINE, gid="equal")
     for label, bound in beside.bounds.groupby("algorithm", sort=True):
-        plot.draw_bound(axis, bound["place"], bound["value"], styles.of(label)["color"], _BOUND)
+        style = styles.of(label)
+        look = (style["color"], _BOUND, f"bound of {style['label']}")
+        plot.draw_bound(axis, bound["place"], bound["value"], *look)
     intervals = points["low"].notna().any()
     size = 4.0 if points["place"].nunique() <= _MAX_TICKS else 3.0
     for label, line in points.groupby("algorithm", sort=True):

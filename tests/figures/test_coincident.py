@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 
-from greedyexp.figures._plot import Panels
+from greedyexp.figures._plot import Panels, draw_bound
 from greedyexp.figures.comparison import comparison
 from greedyexp.results.context import Context
 
@@ -57,6 +57,19 @@ def test_large_groups_are_only_named():
     note, lines = drawn(X, X, X, X)
     assert note == "Curves too close to tell apart: a ≈ b ≈ c ≈ d."
     assert len({line.get_linewidth() for line in lines}) == 1
+
+
+def test_bounds_that_coincide_are_named_and_stay_thin():
+    grid = Panels([["all"]])
+    axis = grid.axes[0, 0]
+    axis.set_ylim(0, 10)
+    axis.plot(X, X + 1, label="a")
+    for name in ("bound of a", "bound of b"):
+        draw_bound(axis, pd.Series(X), pd.Series(X + 3), "black", "--", name)
+    draw_bound(axis, pd.Series(X), pd.Series(X + 4), "black", "--", "bound of c")
+    note = grid.finish().get_supxlabel()
+    assert note == "Curves too close to tell apart: bound of a ≈ bound of b."
+    assert len({line.get_linewidth() for line in axis.lines[1:]}) == 1
 
 
 def test_figures_name_methods_by_their_titles():

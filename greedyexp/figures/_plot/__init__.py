@@ -12,6 +12,7 @@ Figures import this package as ``plot`` and use the names of all its modules.
 
 # ruff: noqa: F401, F403
 from greedyexp.figures._plot.axes import *
+from greedyexp.figures._plot.coincident import bound_label
 from greedyexp.figures._plot.marks import *
 from greedyexp.figures._plot.methods import *
 from greedyexp.figures._plot.panels import *

@@ -1,4 +1,7 @@
-"""Curves that lie on top of each other: found from the data, made visible, named in the note."""
+"""Curves that lie on top of each other: found from the data, made visible, named in the note.
+
+Bounds are found and named too. They are thin lines with dashes, so they are left as they are.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,13 @@ _WIDER, _LARGER = 2.6, 3.0
 _MOST_SHOWN = 3
 # Panels that a note names.
 _MOST_NAMED = 3
+# Labels of bounds begin with an underscore, so that legends leave them out.
+_BOUND = "_bound: "
+
+
+def bound_label(name: str) -> str:
+    """Return the label of the line of a bound or a prediction, from its name in notes."""
+    return f"{_BOUND}{name}"
 
 
 def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
@@ -27,21 +37,28 @@ def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
     The lower line gets a wide and light line with large pale markers. Limits and scales of the
     panel must be final.
     """
+    measured = _groups(axis, [line for line in axis.lines if _is_curve(line, bound=False)])
+    for group in measured:
+        if len(group) <= _MOST_SHOWN:
+            for above, line in enumerate(reversed(group)):
+                _widen(line, above)
+    bounds = _groups(axis, [line for line in axis.lines if _is_curve(line, bound=True)])
+    labels = [[str(line.get_label()) for line in group] for group in (*measured, *bounds)]
+    named = [tuple(dict.fromkeys(one.removeprefix(_BOUND) for one in group)) for group in labels]
+    return [group for group in named if len(group) > 1]
+
+
+def _groups(axis: Axes, lines: Sequence[Line2D]) -> list[list[Line2D]]:
+    """Divide lines into groups of equal ones."""
     groups: list[list[Line2D]] = []
-    for line in axis.lines:
-        if not _is_curve(line):
-            continue
+    for line in lines:
         for group in groups:
             if _equal(axis, group[0], line):
                 group.append(line)
                 break
         else:
             groups.append([line])
-    for group in groups:
-        if len(group) <= _MOST_SHOWN:
-            for above, line in enumerate(reversed(group)):
-                _widen(line, above)
-    return [tuple(str(line.get_label()) for line in group) for group in groups if len(group) > 1]
+    return groups
 
 
 def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> str:
@@ -55,7 +72,7 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
     places: dict[tuple[str, ...], list[str]] = {}
     for name, groups in panels:
         for group in groups:
-            places.setdefault(tuple(dict.fromkeys(group)), []).append(name)
+            places.setdefault(group, []).append(name)
     texts = []
     for group, names in places.items():
         where = ""
@@ -63,13 +80,16 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
             few = "; ".join(names) if len(names) <= _MOST_NAMED else ""
             where = f" ({few or f'{len(names)} of {len(panels)} panels'})"
         texts.append(f"{' ≈ '.join(group)}{where}")
-    return f"Curves too close to tell apart: {', '.join(texts)}." if texts else ""
+    # Names may have commas.
+    return f"Curves too close to tell apart: {'; '.join(texts)}." if texts else ""
 
 
-def _is_curve(line: Line2D) -> bool:
-    """Return True for a line with a label and at least two points that are joined."""
+def _is_curve(line: Line2D, *, bound: bool) -> bool:
+    """Return True for a labelled measurement or a bound with at least two points, joined."""
     joined = line.get_linestyle() not in ("None", "none", "", " ")
-    return joined and not str(line.get_label()).startswith("_") and len(_points(line)) > 1
+    label = str(line.get_label())
+    wanted = label.startswith(_BOUND) if bound else not label.startswith("_")
+    return joined and wanted and len(_points(line)) > 1
 
 
 def _points(line: Line2D) -> np.ndarray:

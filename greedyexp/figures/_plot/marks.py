@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
+from greedyexp.figures._plot.coincident import bound_label
 from greedyexp.figures._plot.style import GREY, LINES, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
 from greedyexp.results.words import number_text, short_name
@@ -228,12 +229,20 @@ def bound_marker(dash: Any) -> Style:
     return {"marker": _BOUND_MARKERS[dash], "markersize": size, "markeredgewidth": 1.3}
 
 
-def draw_bound(axis: Axes, at: pd.Series, heights: pd.Series, colour: Any, dash: Any) -> bool:
-    """Draw one bound below all measurements, and return True if markers were needed."""
+def draw_bound(
+    axis: Axes, at: pd.Series, heights: pd.Series, colour: Any, dash: Any, name: str
+) -> bool:
+    """Draw one bound below all measurements, and return True if markers were needed.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the note, if it coincides with another one.
+    """
     style: Style = {"color": colour, "linestyle": dash, "linewidth": _BOUND_WIDTH, "zorder": 1.8}
     points = isolated(heights)
     style |= bound_marker(dash) | {"markevery": points} if points else {}
-    axis.plot(at, heights, **style, gid="promise")
+    axis.plot(at, heights, **style, gid="promise", label=bound_label(name))
     return bool(points)
 
 

@@ -33,7 +33,7 @@ _RULES = (
     (re.compile(r"\bmu([12])\b"), r"$\\mu_\1$"),
     # A constant of smoothness; L1 alone is the name of a method.
     (re.compile(r"(?:(?<=1/)L([12])\b|\bL([12])(?= / ))"), r"$L_{\1\2}$"),
-    (re.compile(r"\b2 s log\(p\)"), r"$2 s \\log(p)$"),
+    (re.compile(r"\b2 s log\(p\)"), r"$2\\,s\\,\\log(p)$"),
     (re.compile(r"\blog\(([np])\)"), r"$\\log(\1)$"),
     (re.compile(r"\b2k\b"), "$2k$"),
     (re.compile(r">="), "≥"),

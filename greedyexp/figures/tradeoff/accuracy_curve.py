@@ -78,7 +78,8 @@ def accuracy_curve(
             for line in lines[:1] if same else lines:
                 colour = "black" if same else styles.of(line["algorithm"].iloc[0])["color"]
                 heights = vertical.heights(line["median"])
-                if plot.draw_bound(axis, line["epsilon"], heights, colour, dashes[str(theorem)]):
+                look = (colour, dashes[str(theorem)], theorem_title(str(theorem)))
+                if plot.draw_bound(axis, line["epsilon"], heights, *look):
                     marked.add(str(theorem))
         along.apply(axis)
         # Smaller epsilon to the right.

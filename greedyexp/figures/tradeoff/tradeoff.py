@@ -129,7 +129,8 @@ def tradeoff(
                 _draw(axis, own, styles.of(name), vertical, keys, along, second=place > 0)
         for (label, theorem), line in plot.inside(table, values).groupby(["algorithm", "theorem"]):
             positive, colour = line["median"].where(line["median"] > 0), styles.of(label)["color"]
-            if plot.draw_bound(axis, line["at"], positive, colour, bound_styles[str(theorem)][0]):
+            look = (colour, bound_styles[str(theorem)][0], theorem_title(str(theorem)))
+            if plot.draw_bound(axis, line["at"], positive, *look):
                 marked.add(str(theorem))
         if x == "features":
             reference |= _draw_reference(axis, plot.inside(rows, values))

@@ -97,10 +97,11 @@ def convergence(
                 if points.empty:
                     continue
                 heights = points["median"].where(points["median"] > 0)
-                look = {"linestyle": _CURVES[kind][0], "linewidth": 1.0, "zorder": 1.8}
-                axis.plot(
-                    points["iteration"], heights, color=styles.of(*key)["color"], gid=kind, **look
-                )
+                dash, name = _CURVES[kind]
+                style = styles.of(*key)
+                look: plot.Style = {"linestyle": dash, "linewidth": 1.0, "zorder": 1.8, "gid": kind}
+                look["label"] = plot.bound_label(f"{name} of {style['label']}")
+                axis.plot(points["iteration"], heights, color=style["color"], **look)
         plot.iteration_axis(axis, measured["iteration"].max(), scale)
         axis.set_yscale("log")
         axis.set_ylim(*limits)
