@@ -109,6 +109,21 @@ def test_what_was_not_reached_has_a_mark_above_the_budget(frame, scale):
     assert "not reached by some replicates" in texts
 
 
+def test_a_band_ends_with_its_line_and_a_single_point_has_a_bar():
+    numbers = {10: (3, 4, 5), 40: (np.nan, np.nan, 6), 52: (7, 8, 9), 400: (np.nan,) * 3}
+    rows = [
+        {"p": p, "replicate": k, "algorithm": "ours", "record": "epsilon", "epsilon": 1.0}
+        | {"iterations": value}
+        for p, values in numbers.items()
+        for k, value in enumerate(values)
+    ]
+    figure = epsilon_curve(table(rows), CONTEXT)
+    areas = [path for band in figure.axes[0].collections for path in band.get_paths()]
+    assert all(np.ptp(area.vertices[:, 0]) == 0 for area in areas)
+    bars = [tuple(bar.get_ydata()) for bar in lines(figure, "interval")]
+    assert bars == [(3, 5), (7, 9)]
+
+
 def test_the_budget_is_the_last_iteration_that_was_recorded(frame):
     last = frame.iloc[[0]].assign(record="iteration", epsilon=np.nan, iterations=np.nan)
     ended = pd.concat([frame.assign(iteration=np.nan), last.assign(iteration=20_000)])

@@ -105,6 +105,12 @@ def test_predictions_for_independent_columns_are_drawn_for_those_only(frame):
     assert not drawn(0.5)
 
 
+def test_sizes_are_in_numeric_order_in_the_legend(frame):
+    sizes = pd.concat([frame.assign(p=p, s=s) for p, s in ((512, 51), (128, 13))])
+    figure = phase_transition(sizes, CONTEXT, line=["algorithm", "p"], second_axis=None)
+    assert legend_texts(figure)[-2:] == ["p = 128", "p = 512"]
+
+
 def test_the_lassos_law_is_drawn_for_each_size(frame):
     sizes = pd.concat([frame.assign(p=p, s=s) for p, s in ((128, 13), (512, 51))])
     context = Context("demo", "smoke", 4, "", {"ours": "lasso"}, {})

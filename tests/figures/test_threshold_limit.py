@@ -90,6 +90,14 @@ def test_interval_and_misfit_are_as_they_say():
     assert abs(np.mean(misfits) - 1) < 0.12
 
 
+def test_a_limit_stands_on_its_bar(frame):
+    figure = threshold_limit(frame, CONTEXT)
+    bars = [bar.get_window_extent().x0 for bar in drawn(figure, "interval")]
+    for limit in drawn(figure, "limit"):
+        box = limit.get_window_extent()
+        assert min(abs((box.x0 + box.x1) / 2 - bar) for bar in bars) < 0.01
+
+
 def test_the_limit_is_that_of_a_claim(frame):
     config = {
         "name": "limit",

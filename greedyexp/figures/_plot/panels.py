@@ -136,19 +136,27 @@ class Panels:
         return ((axis, shown) for axis, shown in self._shown if shown is not None)
 
     def title(
-        self, axis: Axes, values: Mapping[str, Any], context: Context, pad: float = _PAD
+        self,
+        axis: Axes,
+        values: Mapping[str, Any],
+        context: Context,
+        *,
+        pad: float = _PAD,
+        above: float = 0.0,
     ) -> None:
         """Write the values of a panel; in a grid, once for each row and column.
 
         Parameters
         ----------
         pad : float
-            Distance from the panel in points, such as for the text of another axis.
+            Distance from the panel in points, such as for text above it.
+        above : float
+            Height of another axis along the top in points, above which matplotlib puts the title.
         """
         from matplotlib import rcParams
 
         self._names[axis] = group_text(values, context)
-        self._above = max(self._above, (pad - _PAD) / 72)
+        self._above = max(self._above, (pad - _PAD + above) / 72)
         if len(values) < 2 or self._broken:
             axis.set_title(self._names[axis], pad=pad)
             return

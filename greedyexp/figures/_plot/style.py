@@ -220,7 +220,9 @@ class LineStyles:
             unmarked: Style = {"marker": None} if self._second and not self.dashed else {}
             handles.append(legend_entry(label, **self._first[value] | solid | unmarked))
         second = []
-        for value, look in self._second.items():
+        # Dashes are given out from the last value to the first.
+        given = list(self._second.items())
+        for value, look in reversed(given) if self.dashed else given:
             label = group_text({self.line[1]: value}, self._context)
             unjoined: Style = {} if self.dashed else {"linestyle": "none"}
             second.append(legend_entry(label, **unjoined, **look))

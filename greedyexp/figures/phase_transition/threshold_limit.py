@@ -33,6 +33,8 @@ _TRANSFORMS = {
     "1/x": lambda x: 1 / x,
     "1/sqrt(x)": lambda x: 1 / np.sqrt(x),
 }
+# Height of the slanted sizes along the top in points.
+_SIZES_ABOVE = 26.0
 _DIAMOND: plot.Style = {
     "marker": "D",
     "markersize": 6,
@@ -95,7 +97,7 @@ def threshold_limit(
     for axis, values in panels:
         axis.set_xlim(-0.09 * widest, 1.08 * widest)
         axis.set_ylim(*heights)
-        panels.title(axis, values, context, pad=24)
+        panels.title(axis, values, context, above=_SIZES_ABOVE)
         _draw_sizes(axis, table, x)
     for one in lines:
         key = tuple(one.values[name] for name in line)
@@ -251,7 +253,8 @@ def _draw(one: _Line, shift: float, widest: float, style: plot.Style, keys: Sequ
         fitted: plot.Style = {"linestyle": style["linestyle"], "linewidth": 0.9, "gid": "fit"}
         axis.plot(ends, limit.estimate + limit.slope * ends, color=colour, **fitted)
         plot.draw_interval(axis, 0.0, limit.low, limit.high, colour, shift)
-        axis.plot(0.0, limit.estimate, color=colour, zorder=3, gid="limit", **_DIAMOND)
+        at: plot.Style = {"transform": plot.shifted(axis, shift), "zorder": 3, "gid": "limit"}
+        axis.plot(0.0, limit.estimate, color=colour, **at, **_DIAMOND)
     left, right = axis.get_xlim()
     for prediction, theta in one.stated:
         axis.plot(

@@ -113,15 +113,19 @@ def _draw_line(
     low, high = points["low"].clip(upper=budget), points["high"].clip(upper=budget)
     median = points["median"].where(np.isfinite(points["median"]))
     at, joined = points["place"], ~apart
-    axis.fill_between(at[joined], low[joined], high[joined], color=colour, alpha=0.13, linewidth=0)
+    # A band goes as far as its line: towards an infinite median it would be a sliver.
+    seen = median[joined].notna()
+    band: plot.Style = {"where": seen, "color": colour, "alpha": 0.13, "linewidth": 0}
+    axis.fill_between(at[joined], low[joined], high[joined], **band)
     for some, gid in ((joined, "median"), (apart, "zero")):
         if gid == "median" or some.any():
             (line,) = axis.plot(at[some], median[some], color=colour, **_LINE, gid=gid)
             facts = spread_facts(points[some], "median of the iterations")
             plot.attach(line, points.loc[some, keys], facts)
-    if apart.any():
-        for place, *ends in zip(at[apart], low[apart], high[apart], strict=True):
-            axis.plot([place, place], ends, color=colour, linewidth=0.9, gid="interval")
+    alone = at[joined].iloc[plot.isolated(median[joined])].index
+    for one in [*at[apart].index, *alone]:
+        ends = [low[one], high[one]]
+        axis.plot([at[one]] * 2, ends, color=colour, linewidth=0.9, gid="interval")
 
 
 def _last_iteration(frame: pd.DataFrame) -> int | None:
