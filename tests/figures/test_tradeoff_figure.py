@@ -188,7 +188,7 @@ def test_lines_are_about_one_reference_chosen_by_where():
     figure = tradeoff(frame, CONTEXT, x="step", where={"reference": "support"})
     (line,) = lines(figure.axes[0], "measured", FORWARD)
     np.testing.assert_allclose(line.get_ydata(), 1 + size("forward", 1) / (np.array(MARKS) + 3))
-    assert "Excess risk over that of the reference support." in figure.get_supxlabel()
+    assert "Reference of the excess risk: best on the true support." in figure.get_supxlabel()
     figure = tradeoff(frame, CONTEXT, panel="reference", where={"algorithm": "forward"})
     assert [axis.get_title() for axis in figure.axes] == [
         "reference: best in the l1 ball",

@@ -25,7 +25,7 @@ from greedyexp.results.theorems import (
     title_theorem,
     without_theorem,
 )
-from greedyexp.results.words import axis_label
+from greedyexp.results.words import axis_label, level_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,10 +150,11 @@ def tradeoff(
     if reference:
         handles.append(plot.legend_entry("features of the reference", **plot.REFERENCE_LINE))
     too = " Bounds are medians too." if bound_styles else ""
-    references = " or ".join(name.replace("_", " ") for name in dict.fromkeys(rows["reference"]))
+    names = dict.fromkeys(rows["reference"])
+    references = " or ".join(level_text("reference", name) for name in names)
     note = [
         f"{origin_text(context)}: {spread_text(lines[measured[0]])}.{too}",
-        f"Excess risk over that of the reference {references}." if excess else "",
+        f"Reference of the excess risk: {references}." if excess else "",
         random_text(bound_styles, "a bound of the mean over runs"),
         failures_text(replicates(frame), "left out"),
     ]
