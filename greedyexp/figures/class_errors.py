@@ -114,8 +114,8 @@ def _errors(frame: pd.DataFrame, context: Context, sizes: Sequence[int]) -> pd.D
 
 def _class_names(frame: pd.DataFrame, table: pd.DataFrame) -> Mapping[Any, str]:
     """Return the title of each class, with its mean share if the frame has shares."""
-    shown = list(table["class"].unique())
+    titles = {name: name_text(name).replace("_", " ") for name in table["class"].unique()}
     if SHARE not in frame.columns:
-        return {name: name_text(name) for name in shown}
+        return titles
     shares = frame.groupby("class")[SHARE].mean()
-    return {name: f"{name_text(name)} ({shares[name]:.1%})" for name in shown}
+    return {name: f"{title} ({shares[name]:.1%})" for name, title in titles.items()}

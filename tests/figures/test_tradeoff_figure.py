@@ -52,7 +52,7 @@ def test_along_steps_lines_are_medians_and_bounds_stand_beside_them():
     assert axis.get_yscale() == "log"
     assert axis.get_xlabel() == "steps $k$"
     # What a second reading of a theorem says of steps alone is not drawn twice.
-    assert legend(figure) == ["Forward greedy", "Fully corrective", "Theorem 3", "Theorem 2"]
+    assert legend(figure) == ["Forward greedy", "Fully corrective", "Theorem 2", "Theorem 3"]
 
 
 def test_a_reading_asked_for_alone_is_drawn():

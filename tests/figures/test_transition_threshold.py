@@ -125,6 +125,10 @@ def test_arrows_at_one_place_stand_side_by_side_and_in_the_legend():
     figure = transition_threshold(pd.concat(never, ignore_index=True), CONTEXT, theory=False)
     places = [arrow.get_window_extent() for arrow in marked(figure, "unreached")]
     assert abs(places[0].x0 - places[1].x0) > 6 * figure.dpi / 72
+    assert "in the order of the legend" in figure.get_supxlabel()
+    colours = [line.get_markeredgecolor() for line in marked(figure, "unreached")]
+    order = sorted(zip((place.x0 for place in places), colours, strict=True))
+    assert [colour for _, colour in order] == [OURS, LASSO]
     assert legend_texts(figure) == ["Ours", "Lasso", "above the tested range"]
 
 

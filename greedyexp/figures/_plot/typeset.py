@@ -39,7 +39,7 @@ _RULES = (
     (re.compile(r">="), "≥"),
     # A single letter is a variable where a value or a function of it follows, or in a fraction.
     (re.compile(r"\b([npsrdkc])(?= = | ≤ | ≥ | / |/n\b|, p = )"), r"$\1$"),
-    (re.compile(r"(?<= / )([nps])\b|^([np])$"), r"$\1\2$"),
+    (re.compile(r"(?<= / )([nps])\b|(?<= = )([np])$|^([np])$"), r"$\1\2\3$"),
 )
 
 

@@ -107,8 +107,12 @@ def transition_threshold(
             texts = [level_text(x, float(value)) for value in levels]
             plot.set_ticks(axis.xaxis, list(levels), texts)
     panels.label(axis_label(x), thresholds.level_text(of, level, per))
+    beyond = table[np.isinf(table["estimate"])]
+    beside = beyond.duplicated([*(c for c in (row, panel, x) if c), "estimate"]).any()
     note = [
         *thresholds.notes(frame, context, table, keys),
+        # Arrows differ in colour alone.
+        "Arrows side by side are in the order of the legend." if beside else "",
         successes.metrics_note(context, metrics, line),
         predictions.conversion_note(drawn),
     ]

@@ -145,7 +145,7 @@ def tradeoff(
         handles.append(plot.legend_entry(second, linestyle=_SECOND))
     handles += [
         plot.bound_handle(theorem_title(theorem), dash, colour, marked=theorem in marked)
-        for theorem, (dash, colour) in bound_styles.items()
+        for theorem, (dash, colour) in sorted(bound_styles.items())
     ]
     if reference:
         handles.append(plot.legend_entry("features of the reference", **plot.REFERENCE_LINE))

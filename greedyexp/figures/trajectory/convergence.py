@@ -100,7 +100,9 @@ def convergence(
                 dash, name = _CURVES[kind]
                 style = styles.of(*key)
                 look: plot.Style = {"linestyle": dash, "linewidth": 1.0, "zorder": 1.8, "gid": kind}
-                look["label"] = plot.bound_label(f"{name} of {style['label']}")
+                # Without what it is not.
+                short = name.partition(",")[0]
+                look["label"] = plot.bound_label(f"{short} of {style['label']}")
                 axis.plot(points["iteration"], heights, color=style["color"], **look)
         plot.iteration_axis(axis, measured["iteration"].max(), scale)
         axis.set_yscale("log")
@@ -123,8 +125,11 @@ def convergence(
 
 def _medians_text(curves: Collection[str]) -> str:
     """State that the curves beside the gap are medians; empty if there are none."""
-    names = dict.fromkeys(_NAMES[kind] for kind in curves)
-    return f"{' and '.join(names).capitalize()} are medians too." if names else ""
+    if not curves:
+        return ""
+    *others, last = dict.fromkeys(_NAMES[kind] for kind in curves)
+    names = f"{', '.join(others)} and {last}" if others else last
+    return f"{names.capitalize()} are medians too."
 
 
 def trajectories(
