@@ -15,7 +15,7 @@ from greedyexp.config.sections import (
     read_assigned,
     sort_key,
 )
-from greedyexp.core.errors import PluginError, UserError
+from greedyexp.core.errors import DataError, PluginError, UserError
 from greedyexp.core.parts import Generator, Part
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.messages import show
@@ -263,20 +263,32 @@ def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
     named = "impossible data" if label is None else f"impossible data '{label}'"
     shapes: list[Group] = []
     impossible = None
-    if generator.check is not None:
-        check, cases = generator.check, ((point, 1, point) for point in points)
-        with guarded("check", generator, place):
-            impossible = refusal(named, lambda one: check(**one), cases, order, len(points))
-    if impossible is None:
-        shapes = _shapes(generator, points, place)
-        of_shapes = ((group.point, group.count, group.shape) for group in shapes)
-        impossible = refusal(named, check_memory, of_shapes, order, len(points))
+    try:
+        if generator.check is not None:
+            check, cases = generator.check, ((point, 1, point) for point in points)
+            with guarded("check", generator, place):
+                impossible = refusal(named, lambda one: check(**one), cases, order, len(points))
+        if impossible is None:
+            shapes = _shapes(generator, points, place)
+            of_shapes = ((group.point, group.count, group.shape) for group in shapes)
+            impossible = refusal(named, check_memory, of_shapes, order, len(points))
+    except DataError as error:
+        _add_unreadable(error, node, place)
+        return None
     if impossible is not None:
         node.diagnostics.add(place, impossible)
         return None
     swept = [name for name in order if len({sort_key(point[name]) for point in points}) > 1]
     traits = _traits(generator, points, place)
     return Block(label, generator, points, swept, traits, shapes, resolved)
+
+
+def _add_unreadable(error: DataError, node: Node, place: Place) -> None:
+    """Report data that cannot be read, at the parameter that names their file if there is one."""
+    naming = [name for name, value in node.value.items() if value == error.place]
+    own = error.place and error.place != str(place)
+    message = f"{error.place}: {error.message}" if own else error.message
+    node.diagnostics.add(node.at(naming[0]).place if naming else place, message, error.remedy or "")
 
 
 def _read_generator(node: Node) -> Generator | None:

@@ -48,6 +48,15 @@ from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
 _LISTED = ("algorithms", "figures", "tables", "metrics", "claims", "readings")
+# Settings that no section depends on, with the values that stand in for wrong ones.
+_ALONE = {
+    "name": "unnamed",
+    "description": "",
+    "paper": None,
+    "seed": 0,
+    "trials": 1,
+    "time_limit": None,
+}
 
 
 @dataclass(frozen=True)
@@ -326,10 +335,13 @@ def _find_plugins(node: Node, folders: list[Path]) -> list[str]:
 def _read_settings(node: Node) -> Settings:
     """Return the validated top level.
 
+    A wrong value that no section depends on is reported, and its default is returned: so the
+    mistakes of the sections are found, too.
+
     Raises
     ------
     ConfigError
-        If the top level has unknown keys, or values of a wrong type or range.
+        If the top level has unknown keys, or sections of a wrong type.
     """
     written = check_keys(node, node.value, Settings.model_fields)
     if isinstance(written.get("paper"), dict):
@@ -337,17 +349,21 @@ def _read_settings(node: Node) -> Settings:
         written["paper"] = paper
     deep = {*_LISTED, "data", "profiles"} - {"metrics"}
     shallow = {key: _shallow(value) if key in deep else value for key, value in written.items()}
-    settings: Settings | None = None
+    unknown, wrong = node.count, set()
     try:
-        settings = read_value(model_adapter(Settings), shallow, "")
+        settings: Settings = read_value(model_adapter(Settings), shallow, "")
     except BadValue as error:
         for keys, message, remedy in error.found:
             if len(keys) == 1 and keys[0] in _LISTED:
                 empty = not node.at(*keys).value
                 remedy = "List at least one." if empty else "Start each entry with a dash."
             node.at(*keys).add(message, remedy)
-    node.diagnostics.stop_if_any()
-    assert settings is not None  # Otherwise there are errors.
+        wrong = {keys[0] if keys else "" for keys, _, _ in error.found}
+    if unknown or wrong - _ALONE.keys():
+        node.diagnostics.stop_if_any()
+    if wrong:
+        kept = {key: value for key, value in shallow.items() if key not in wrong}
+        settings = read_value(model_adapter(Settings), _ALONE | kept, "")
     return settings
 
 

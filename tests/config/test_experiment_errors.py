@@ -147,6 +147,24 @@ def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
     assert message(file).endswith(" There is one more.")
 
 
+def test_a_wrong_setting_hides_no_mistake_of_a_section(tmp_path):
+    file = tmp_path / "a.yaml"
+    text = BASE.replace("trials: 3", "trials: many").replace("name: trial_run", "name: 3")
+    file.write_text(text.replace(LASSO, "- t_laso"))
+    found = message(file)
+    for line, words in ((1, "name must be"), (11, "trials must be"), (14, "named 't_laso'")):
+        assert re.search(rf"\.yaml:{line}: [^:]*{words}", found)
+
+
+def test_a_missing_data_file_is_told_at_its_line_beside_other_mistakes(tmp_path):
+    file = tmp_path / "a.yaml"
+    data = "data:\n  generator: file\n  path: lost.npz\n"
+    file.write_text(f"name: a\n{data}algorithms: [t_laso]\nmetrics: [t_size]\n")
+    found = message(file)
+    assert f"{file}:4: lost.npz: there is no such data file in " in found
+    assert f"{file}:5: there is no algorithm named 't_laso'." in found
+
+
 @pytest.mark.parametrize("character", ["\0", "\a", "\x7f"])
 def test_a_character_that_yaml_does_not_allow_is_named(tmp_path, character):
     file = tmp_path / "a.yaml"

@@ -347,7 +347,7 @@ def test_a_shape_may_refuse_data_that_cannot_be_read():
     def t_gone(rng):
         """Data on a drive."""
 
-    with pytest.raises(DataError, match=r"^data: the drive is gone\.$"):
+    with pytest.raises(ConfigError, match=r"^data: the drive is gone\.$"):
         load(small("t_gone", "t_lasso"))
 
 
