@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pictures import Picture, picture_of, pictures, results, small, with_captions
 
 from greedyexp.cli.commands.show import without_sections
-from greedyexp.core import registry, shipped
+from greedyexp.core import registry
 from greedyexp.core.parts import KINDS, Part
-from greedyexp.experiment.design import by_stem
 from greedyexp.experiment.wording import parameter_rows
 
 INTRODUCTIONS = {
@@ -41,14 +41,16 @@ def write(docs: Path) -> None:
         for path in root.glob(pattern):
             text = path.read_text(encoding="utf-8").replace("{code-cell} ipython3", "python")
             _replace(pages / path.name, linked(text, path, pages, docs))
+    drawn = [picture for run in results(root) for picture in pictures(run)]
     for kind in KINDS:
-        _replace(pages / f"{kind}s.md", parts_page(kind))
+        _replace(pages / f"{kind}s.md", parts_page(kind, drawn, pages))
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
     (pages / "results").mkdir(exist_ok=True)
     for run in results(docs.parent):
-        _replace(pages / "results" / f"{run.parent.name}.md", results_page(run))
+        page = pages / "results" / f"{run.parent.name}.md"
+        _replace(page, results_page(run, page.parent))
 
 
 def linked(text: str, source: Path, folder: Path, docs: Path) -> str:
@@ -82,11 +84,12 @@ def linked(text: str, source: Path, folder: Path, docs: Path) -> str:
 
 
 def read(app: Any, name: str, source: list[str]) -> None:
-    """Adapt the links of a page when Sphinx reads it."""
+    """Adapt the links and the figures of a page when Sphinx reads it."""
     docs = Path(app.srcdir)
     path = docs / f"{name}.md"
     if not path.is_relative_to(docs / FOLDER):
-        source[0] = linked(source[0], path, path.parent, docs)
+        text = linked(source[0], path, path.parent, docs)
+        source[0] = with_captions(text, path.parent, docs / FOLDER / "results", docs.parent)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -95,8 +98,8 @@ def _replace(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def parts_page(kind: str) -> str:
-    """Return a page on all parts of a kind: description, properties and parameters."""
+def parts_page(kind: str, drawn: list[Picture], pages: Path) -> str:
+    """Return a page on all parts of a kind: description, figure, properties and parameters."""
     parts = sorted(registry.parts(kind).values(), key=lambda part: part.name)
     blocks = [f"# {kind.capitalize()}s", INTRODUCTIONS[kind]]
     blocks.append(
@@ -109,6 +112,9 @@ def parts_page(kind: str) -> str:
         facts = [(name, text) for name, text in part.properties() if text]
         if facts:
             blocks.append(_table(("", ""), facts))
+        picture = picture_of(part, drawn)
+        if picture:
+            blocks.append(small(picture, pages, pages / "results"))
         rows = parameter_rows(part)
         if rows:
             heading = ("parameter", "type", "default", "range", "description")
@@ -148,10 +154,10 @@ def gallery(root: Path) -> str:
     for run in results(root):
         name = run.parent.name
         settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
-        pictures = sorted((run / "figures").glob("*.png"))
         paper = settings.get("paper") or {}
         source = ", ".join(text for text in (paper.get("key"), paper.get("figure")) if text)
-        picture = Path("../../..") / pictures[0].relative_to(root)
+        first = min((run / "figures").glob("*.png"))
+        picture = Path("../../..") / first.relative_to(root)
         lines = [f":::{{grid-item-card}} {name}", f":img-top: {picture.as_posix()}"]
         lines += [f":link: results/{name}", ":link-type: doc", ""]
         lines += [
@@ -171,24 +177,13 @@ def gallery(root: Path) -> str:
     )
 
 
-def results(root: Path) -> list[Path]:
-    """Return the run folders of the paper profile of shipped experiments that have figures."""
-    runs = [root / "results" / name / "paper" for name in sorted(shipped.configs())]
-    return [run for run in runs if any((run / "figures").glob("*.png"))]
-
-
-def results_page(run: Path) -> str:
+def results_page(run: Path, folder: Path) -> str:
     """Return a page on a committed run: all figures with their captions, and all verdicts."""
     name = run.parent.name
     settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
-    folder = Path("../../../..") / "results" / name / "paper" / "figures"
     blocks = [f"# {name}", " ".join(settings["description"].split())]
     blocks.append(f"`greedyexp run {name} --profile paper`")
-    drawn = [next(iter(one.items())) for one in settings["figures"]]
-    for stem, (kind, given) in by_stem(drawn).items():
-        title = given.get("title") or registry.find("figure", kind).title
-        lines = [f"```{{figure}} {(folder / stem).as_posix()}.png", f":alt: {_cell(title)}", ""]
-        blocks.append("\n".join([*lines, _cell(given.get("caption") or title), "```"]))
+    blocks += [picture.directive(folder) for picture in pictures(run)]
     judged = json.loads((run / "claims.json").read_text(encoding="utf-8"))["claims"]
     rows = [(f"{c['quote']} ({c['place']})", c["verdict"], _decisive(c)) for c in judged]
     if rows:
