@@ -61,10 +61,11 @@ def with_looks(whole: pd.DataFrame) -> tuple[set[tuple[str, int]], int]:
     arms = np.repeat(np.arange(len(POINTS) * len(LABELS)), MOST)
     replicate = whole["replicate"].to_numpy()
     trials = np.full(len(POINTS) * len(LABELS), LOOKS.trials(1))
+    found = None
     while True:
         here = replicate < trials[arms]
         frame = whole[here].reset_index(drop=True)
-        found = evaluate_looks(CLAIMS, frame, SETTING, LOOKS, arms[here])
+        found = evaluate_looks(CLAIMS, frame, SETTING, LOOKS, arms[here], found)
         wanted = LOOKS.trials(found.taken + 1)
         open_arms = sorted(found.open_arms(MOST)) if wanted <= MOST else []
         if not open_arms:

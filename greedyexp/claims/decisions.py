@@ -116,21 +116,23 @@ class Contrast:
         return math.ceil(rows / sum(estimate.sample.points for estimate in self.estimates))
 
     @property
-    def varies(self) -> bool:
-        """False if more trials of the same kind would not move the estimate.
+    def settled(self) -> bool:
+        """True if all replicates contribute the same, and enough to expect it of others.
 
-        All replicates then contribute the same. A threshold to which no curve can be fitted yet
-        says nothing about contributions.
+        These are so many that a difference in ``RARE`` of the replicates would have shown. A
+        threshold to which no curve can be fitted says nothing about contributions.
         """
+        if (1 - RARE) ** min(estimate.rows for estimate in self.estimates) > 1 - CONFIDENCE:
+            return False
         fitted = all(estimate.outcomes.any() for estimate in self.estimates)
         if self.estimates[0].kind is Threshold and not fitted:
-            return True
+            return False
         moves: dict[int, float] = {}
         for estimate, weight in zip(self.estimates, self.coefficients, strict=True):
             centred = weight * (estimate.outcomes - estimate.outcomes.mean()) / estimate.rows
             for pair, move in zip(estimate.sample.pairs.tolist(), centred.tolist(), strict=True):
                 moves[pair] = moves.get(pair, 0.0) + move
-        return max(map(abs, moves.values())) > CANCELLED
+        return max(map(abs, moves.values())) <= CANCELLED
 
     def exact_p(self, boundary: float) -> float:
         """Return McNemar's exact p-value for a difference of proportions on the same data.
@@ -435,20 +437,15 @@ class Compared(AnsweredTest):
         if self._between_points:
             return "The points of the sweep are too far apart: more trials cannot decide it."
         if self.estimate in self._boundaries:
-            known = "no number of trials would decide it"
-            unknown = "how many trials it takes is unknown"
-            end = unknown if math.isnan(self.expected) else known
-            return f"The estimate sits on the boundary: {end}."
+            return "The estimate sits on the boundary: no number of trials would decide it."
         if math.isnan(self.expected):
             return "The interval is unbounded there: how many trials it takes is unknown."
         return f"It would take more than {MOST_TRIALS} trials per point."
 
     def needed(self, confidence: float) -> float:
-        if not np.isfinite(self.estimate) or self._between_points:
+        on_boundary = self.estimate in self._boundaries
+        if not np.isfinite(self.estimate) or self._between_points or on_boundary:
             return math.inf
-        if self.estimate in self._boundaries:
-            # Results that vary may leave the boundary.
-            return math.nan if self.contrast.varies else math.inf
         ends = self.contrast.interval(confidence)
         ratio = max(self._ratio(boundary, confidence, *ends) for boundary in self._boundaries)
         if not math.isfinite(ratio):
@@ -456,12 +453,15 @@ class Compared(AnsweredTest):
         return max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
 
     def decidable(self, trials: int, confidence: float) -> bool:
-        if self.needed(confidence) == math.inf:
+        if not np.isfinite(self.estimate) or self._between_points:
             return False
-        low, high = self.contrast.interval(confidence)
-        ends = self.contrast.interval(CONFIDENCE)
-        farthest = min(max(abs(end - one) for end in ends) for one in self._boundaries)
-        half_width = (high - low) / 2 * math.sqrt(self.trials / trials)
+        if self.estimate in self._boundaries and self.contrast.settled:
+            return False
+        low, high = self.contrast.interval(CONFIDENCE)
+        farthest = min(max(one - low, high - one) for one in self._boundaries)
+        # Quantiles of the normal distribution: those of few trials would not shrink as they do.
+        asked, here = (scipy.special.ndtri((1 - one) / 2) for one in (confidence, CONFIDENCE))
+        half_width = (high - low) / 2 * float(asked / here) * math.sqrt(self.trials / trials)
         return half_width == math.inf or half_width <= farthest
 
     def _ratio(self, boundary: float, confidence: float, low: float, high: float) -> float:

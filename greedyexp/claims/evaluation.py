@@ -92,8 +92,8 @@ def evaluate_claims(
         all tests of one figure together by 5%; tests without an answer are counted.
     """
     judged = tested_claims(claims, Table(frame, setting))
-    for tests in families(judged):
-        _decide(tests)
+    for family in families(judged):
+        _decide([test for one in family for test in one.tests])
     return judged
 
 
@@ -110,10 +110,10 @@ def tested_claims(claims: Sequence[Claim], whole: Table) -> list[JudgedClaim]:
     return judged
 
 
-def families(judged: Sequence[JudgedClaim]) -> Iterator[list[JudgedTest]]:
-    """Yield the tests of each figure, whose p-values are corrected together."""
+def families(judged: Sequence[JudgedClaim]) -> Iterator[list[JudgedClaim]]:
+    """Yield the claims of each figure, whose p-values are corrected together."""
     for figure in dict.fromkeys(one.claim.figure for one in judged):
-        yield [test for one in judged if one.claim.figure == figure for test in one.tests]
+        yield [one for one in judged if one.claim.figure == figure]
 
 
 def _decide(tests: list[JudgedTest]) -> None:

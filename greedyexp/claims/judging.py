@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def judge(design: Design, frame: pd.DataFrame, arms: np.ndarray | None = None) -> Verdicts:
+def judge(
+    design: Design,
+    frame: pd.DataFrame,
+    arms: np.ndarray | None = None,
+    before: Verdicts | None = None,
+) -> Verdicts:
     """Judge the claims of a run, at several looks if the claims decide on the number of trials.
 
     Parameters
@@ -32,6 +37,8 @@ def judge(design: Design, frame: pd.DataFrame, arms: np.ndarray | None = None) -
         The tidy table.
     arms : array of int, shape (n,), optional
         The arm of each row, as in ``claims.table.Table``.
+    before : Verdicts, optional
+        Those of earlier looks at the rows.
 
     Raises
     ------
@@ -50,7 +57,7 @@ def judge(design: Design, frame: pd.DataFrame, arms: np.ndarray | None = None) -
     claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
     if design.looks is None:
         return Verdicts(evaluate_claims(claims, frame, setting))
-    return evaluate_looks(claims, frame, setting, design.looks, arms)
+    return evaluate_looks(claims, frame, setting, design.looks, arms, before)
 
 
 def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _Name: TypeAlias = tuple[str, str, str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Verdicts:
     """The verdicts on the claims of one table.
 
@@ -82,6 +82,7 @@ def evaluate_looks(
     setting: Setting,
     looks: Looks,
     arms: np.ndarray | None = None,
+    before: Verdicts | None = None,
 ) -> Verdicts:
     """Judge claims at all looks for which a table has the trials.
 
@@ -101,49 +102,50 @@ def evaluate_looks(
     looks : Looks
     arms : array of int, shape (n,), optional
         The arm of each row, as in ``Table``.
+    before : Verdicts, optional
+        Those of the first looks at these rows, which are not repeated.
     """
     arms = arms_of(frame, setting) if arms is None else arms
     replicate = frame["replicate"].to_numpy(dtype=int)
-    found = Verdicts([], looks)
-    last: dict[_Name, JudgedTest] = {}
-    for look in _looks_of(replicate, looks):
+    found = before or Verdicts([], looks)
+    last = dict(_named(found.judged))
+    for look in _looks_of(replicate, looks, found.taken + 1):
         here = replicate < looks.trials(look)
         table = Table(frame[here].reset_index(drop=True), setting, arms=arms[here])
-        complete = _complete_arms(table, looks.trials(look))
+        complete = _complete_arms(arms[here], replicate[here], looks.trials(look))
         judged = tested_claims(claims, table)
-        named = _named(judged)
-        for tests in families(judged):
-            _decide([(named[id(test)], test) for test in tests], last, complete, look, looks)
-        found.taken = look if complete else found.taken
-        found.judged = [
-            replace(one, tests=[last[named[id(test)]] for test in one.tests]) for one in judged
-        ]
+        for family in families(judged):
+            _decide(_named(family), last, complete, look, looks)
+        found = Verdicts(
+            [replace(one, tests=[last[name] for name, _ in _named([one])]) for one in judged],
+            looks,
+            look if complete else found.taken,
+        )
     return found
 
 
-def _looks_of(replicate: np.ndarray, looks: Looks) -> Iterator[int]:
-    """Yield the looks that have rows; the replicates of the last one may be incomplete."""
+def _looks_of(replicate: np.ndarray, looks: Looks, look: int) -> Iterator[int]:
+    """Yield a look and all later ones that have rows; the last one may lack replicates."""
     most = int(replicate.max(initial=0)) + 1
-    look = 1
     yield look
     while looks.trials(look) < most:
         look += 1
         yield look
 
 
-def _complete_arms(table: Table, trials: int) -> frozenset[int]:
+def _complete_arms(arms: np.ndarray, replicate: np.ndarray, trials: int) -> frozenset[int]:
     """Return the arms with so many replicates."""
-    pairs = np.unique(np.column_stack([table.arms, table.frame["replicate"].to_numpy()]), axis=0)
+    pairs = np.unique(np.column_stack([arms, replicate]), axis=0)
     arms, counts = np.unique(pairs[:, 0], return_counts=True)
     return frozenset(arms[counts == trials].tolist())
 
 
-def _named(judged: Sequence[JudgedClaim]) -> dict[int, _Name]:
-    return {
-        id(test): (one.claim.id, test.text, json.dumps(test.group, default=str))
+def _named(judged: Sequence[JudgedClaim]) -> list[tuple[_Name, JudgedTest]]:
+    return [
+        ((one.claim.id, test.text, json.dumps(test.group, default=str)), test)
         for one in judged
         for test in one.tests
-    }
+    ]
 
 
 def _takes_part(test: JudgedTest, complete: frozenset[int]) -> bool:

@@ -76,7 +76,7 @@ def looks_sentence(contents: Mapping[str, Any]) -> str:
         return ""
     if not looks["taken"]:
         return "The trials of the first look are not finished, so no claim is decided."
-    at = f"at {_listed(looks['trials'])} trials per point"
+    at = f"at {_listed(looks['trials'])} trial{'s' if looks['trials'][-1] > 1 else ''} per point"
     times = "once" if looks["taken"] == 1 else f"{looks['taken']} times"
     return (
         f"Trials continued where claims were open. The claims were judged {times}, {at};"

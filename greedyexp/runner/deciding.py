@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedyexp.claims.judging import judge
+from greedyexp.claims.looks import Verdicts
 from greedyexp.experiment.model import AdaptiveTrials, Experiment
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.rows import Finished, Rows, Write
@@ -26,8 +27,11 @@ def next_look(
     wanted: np.ndarray,
     finished: Finished,
     journal: Journal,
-) -> np.ndarray:
-    """Return the numbers of replicates for the next look; equal to ``wanted`` if there is none.
+    before: Verdicts | None,
+) -> tuple[np.ndarray, Verdicts]:
+    """Judge the claims, and return the numbers of replicates for the next look.
+
+    They are equal to ``wanted`` if there is none.
 
     The claims are judged from the same table that the run writes, so that everyone who reads it
     finds the same looks. Points and algorithms that open claims use get the trials of the next
@@ -42,16 +46,23 @@ def next_look(
     finished : callable
         ``Plan.finished``.
     journal : Journal
+    before : Verdicts or None
+        Those of the earlier looks.
+
+    Returns
+    -------
+    array of int (points, algorithms)
+    Verdicts
     """
     frame, arms = _table(experiment, finished, journal)
-    found = judge(experiment.design, frame, arms)
+    found = judge(experiment.design, frame, arms, before)
     assert found.looks is not None
     trials = found.looks.trials(found.taken + 1)
     grown: np.ndarray = wanted.copy()
     if trials <= rule.max:
         open_arms = sorted(found.open_arms(rule.max))
         grown.flat[open_arms] = trials
-    return grown
+    return grown, found
 
 
 def _table(

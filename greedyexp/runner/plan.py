@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.allocation import Series, series_of
-from greedyexp.runner.deciding import next_look
 from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.work import Batch, Find, Found, Item, Result, Slot
+
+if TYPE_CHECKING:
+    from greedyexp.claims.looks import Verdicts
 
 # Replicates read from the journal at a time.
 _CHUNK = 500
@@ -97,6 +100,7 @@ class Plan:
         rule = experiment.adaptive
         # The rule by which claims request replicates, until they request none.
         self._deciding = rule if rule and rule.until_decided else None
+        self._verdicts: Verdicts | None = None
         if experiment.adaptive and shard != WHOLE:
             raise ConfigError(
                 "adaptive trials depend on the results of all shards, so no shard can be computed"
@@ -165,9 +169,14 @@ class Plan:
         """
         before = len(self)
         if self._deciding and self._complete(journal, retry_failed):
-            rule, experiment = self._deciding, self.experiment
-            self.wanted = next_look(experiment, rule, self.wanted, self.finished, journal)
-            self._deciding = rule if len(self) > before else None
+            # Few experiments need what judges claims.
+            from greedyexp.runner.deciding import next_look
+
+            self.wanted, self._verdicts = next_look(
+                self.experiment, self._deciding, self.wanted, self.finished, journal, self._verdicts
+            )
+            if len(self) == before:
+                self._deciding = None
         self._open = [one for one in self._open if self._extend(one, journal, retry_failed)]
         return len(self) > before
 
