@@ -21,6 +21,7 @@ from greedyexp.experiment.design import DECIDED
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
+from greedyexp.runner.copies import refuse_copies
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
 from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
 from greedyexp.runner.folder_status import installation, remember_complete
@@ -127,6 +128,8 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     whole = Plan(experiment.whole, plan.files, options.shard) if experiment.whole else plan
     # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
+    if experiment.adaptive and experiment.adaptive.until_decided:
+        refuse_copies(experiment)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
