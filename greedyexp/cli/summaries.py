@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import textwrap
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +95,18 @@ def lines(contents: Mapping[str, Any]) -> list[str]:
         return found
     still = [one for one in claims if one["verdict"] == "inconclusive"]
     return [*found, how, *(f"  {one['id']} is open: {one['reason']}" for one in still)]
+
+
+def looks(folder: Path) -> list[str]:
+    """Return how the verdicts of a run came about, if claims decided on its number of trials."""
+    # Only `verify` needs the file.
+    with suppress(OSError, ValueError, TypeError):
+        contents = json.loads((folder / "claims.json").read_bytes())
+        if "looks" in contents:
+            from greedyexp.claims.report import looks_sentence
+
+            return [looks_sentence(contents)]
+    return []
 
 
 def summary(verified: Verified) -> str:

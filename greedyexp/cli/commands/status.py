@@ -34,11 +34,19 @@ def command(ctx: click.Context, path: Path) -> None:
         raise StorageError(
             "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
         )
+    read: list[Path] = []
     states: list[FolderStatus] = []
+
+    def look_at(folder: Path) -> None:
+        states.append(runner.status(folder))
+        read.append(folder)
+
     # One damaged folder must not hide the others.
-    code = failures.each(ctx, folders, lambda folder: states.append(runner.status(folder)))
+    code = failures.each(ctx, folders, look_at)
     click.echo(text.table([HEADING, *map(row, states)], right=range(1, 7)))
-    for state in states:
+    for folder, state in zip(read, states, strict=True):
+        for line in summaries.looks(folder):
+            click.echo(f"{state.name}/{state.profile}: {line}")
         if state.unfinished:
             click.echo(f"{state.name}/{state.profile}: {summaries.NOT_FINISHED}")
     ctx.exit(code)
