@@ -86,17 +86,33 @@ def decided(judged) -> set[tuple[str, int]]:
     return {(one.claim.id, test.group["x"]) for one in judged for test in one.tests if test.decided}
 
 
-def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+def simulated(runs: range) -> tuple[np.ndarray, int, int]:
+    """Simulate runs by their numbers.
+
+    Returns
+    -------
+    array (2,)
+        Runs with a wrong decision, by the rule and with 5% at every look.
+    int
+        Decisions of the two easy tests by the rule.
+    int
+        Rows that the rule needed.
+    """
     wrong, easy, rows = np.zeros(2, dtype=int), 0, 0
-    for run in range(first, first + runs):
+    for run in runs:
         whole = table(np.random.default_rng([20120626, run]))
         right, needed = with_looks(whole)
         for rule, found in enumerate((right, without_looks(whole))):
             wrong[rule] += any(x != 3 for _, x in found)
         easy += sum(x == 3 for _, x in right)
         rows += needed
+    return wrong, easy, rows
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    wrong, easy, rows = simulated(range(first, first + runs))
     full = len(POINTS) * len(LABELS) * MOST
     for rule, count in zip(("looks", "5% at every look"), wrong, strict=True):
         low = beta.ppf(0.025, count, runs - count + 1) if count else 0.0

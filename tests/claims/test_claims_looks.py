@@ -1,6 +1,8 @@
 """Claims that are judged look by look, and the arms that they ask further trials of."""
 
+import importlib
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.table import arms_of
 from greedyexp.stats.looks import Looks
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 LOOKS = Looks(20)
 SWEEP = {"p": [1, 2]}
 WORDS = setting(sweep=SWEEP)
@@ -93,6 +96,15 @@ def test_only_tests_with_all_trials_take_part():
     assert state(looked(rows, "proportion(a) < proportion(b)")) == [("inconclusive", 1, 20)] * 2
 
 
+def test_a_test_that_lacks_trials_does_not_relax_the_level_of_the_others():
+    # Its p-value from 38 of 40 trials would be rejected.
+    late = [*repeated(EVEN, 20), *[1] * 20]
+    rows = frame({1: 40, 2: 38}, a={1: EVEN, 2: late})
+    one, other = looked(rows, "proportion(a) > 0.5").judged[0].tests
+    assert (one.look, one.confidence) == (2, 1 - 0.05 / 4 / 2)
+    assert (other.look, other.verdict) == (1, "inconclusive")
+
+
 def test_an_unfinished_look_decides_nothing():
     rows = frame({1: 31, 2: 31}, a=[1] * 20 + [0] * 11)
     assert looked(rows, "proportion(a) > 0.5").taken == 1
@@ -121,6 +133,8 @@ def test_a_violation_refutes_a_supported_relation():
     assert (refuted.judged[0].tests[0].verdict, refuted.judged[0].tests[0].look) == ("refuted", 4)
     early = looked(frame({1: 81, 2: 80}, a={1: [0] * 80 + [1], 2: bad}), "always(support(a) <= 0)")
     assert early.judged[0].tests[0].verdict == "refuted"
+    first = looked(frame({1: 80, 2: 80}, a=[1, *[0] * 79]), "always(support(a) <= 0)")
+    assert (first.judged[0].tests[0].verdict, first.judged[0].tests[0].look) == ("refuted", 1)
 
 
 def test_open_claims_ask_for_trials_of_their_own_arms_only():
@@ -133,6 +147,14 @@ def test_open_claims_ask_for_trials_of_their_own_arms_only():
     assert open_points(rows, pair, 320) == {("a", 2), ("b", 2)}
     share = looked(rows, "ratio(mean(a, support), mean(b, support)) > 1.3", where={"p": 2})
     assert open_points(rows, share, 320) == {("a", 2), ("b", 2)}
+
+
+def test_a_test_that_was_given_up_is_not_taken_up_again():
+    rows = frame({1: 40, 2: 20}, a={1: EVEN, 2: MOSTLY})
+    found = looked(rows, "proportion(a) > 0.5")
+    assert state(found) == [("inconclusive", 2, 40), ("inconclusive", 1, 20)]
+    # The claim cannot be supported any more, and nothing points at a refutation.
+    assert found.open_arms(320) == frozenset()
 
 
 def test_a_refuted_claim_asks_for_nothing():
@@ -195,6 +217,16 @@ def test_tests_of_one_figure_share_the_error_of_a_look():
     others = ["proportion(b) > 0.45", "proportion(b) < 0.55", "proportion(b) < 0.6"]
     among = looked(rows, "proportion(a) > 0.45", *others, where={"p": 1})
     assert state(among) == [("inconclusive", 1, 20)]
+
+
+@pytest.mark.deep
+def test_wrong_decisions_at_the_boundary_are_rare_and_too_many_without_the_rule(monkeypatch):
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    simulated = importlib.import_module("measure_looks").simulated
+    (with_rule, without), easy, _ = simulated(range(200))
+    assert 0 < with_rule <= 0.05 * 200
+    assert without > 0.1 * 200
+    assert easy >= 0.99 * 400
 
 
 @pytest.mark.parametrize("missing", ["status", "value"])
