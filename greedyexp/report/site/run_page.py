@@ -323,7 +323,8 @@ def _statuses(frame: pd.DataFrame) -> dict[str, int]:
 def _command(source: Source) -> str:
     """Return the command that computes the run again."""
     name, profile = source.design.name, source.design.profile
-    if name in configs() and "+" not in profile:
+    # The rule of a run until decided is an option, and in its configuration.
+    if name in configs() and "+" not in profile and source.design.looks is None:
         return f"greedyexp run {name} --profile {profile}"
     return f"greedyexp run {shlex.quote(str(source.folder / 'config.yaml'))}"
 
