@@ -11,10 +11,16 @@ import numpy as np
 
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError
+from greedyexp.theory.donoho_tanner import donoho_tanner
 
 Value: TypeAlias = "np.ndarray | np.float64"
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {"log": np.log, "sqrt": np.sqrt, "abs": np.abs}
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "donoho_tanner": donoho_tanner,
+}
 OPERATIONS: dict[str, Callable[..., Value]] = {
     "+": operator.add,
     "-": operator.sub,

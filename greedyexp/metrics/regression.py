@@ -13,11 +13,22 @@ from greedyexp.losses.squared import SquaredLoss
 from greedyexp.metrics.support import truth_of
 from greedyexp.problems.problem import Problem
 
+# Largest relative distance of an estimate that counts as recovery.
+_RECOVERED = 1e-3
+
 
 @metric("frobenius_error", better="lower", title="Frobenius error", requires=("truth",))
 def frobenius_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """||b - b*||_F, the Frobenius distance to the true coefficients."""
     return np.sqrt(((coef - truth_of(problem)) ** 2).sum(axis=(-2, -1)))
+
+
+@metric("recovered", better="higher", binary=True, title="exact recovery", requires=("truth",))
+def recovered(problem: Problem, coef: np.ndarray) -> np.ndarray:
+    """1 when ||b - b*||_F <= 1e-3 ||b*||_F, else 0; for data without noise."""
+    truth = truth_of(problem)
+    distance = np.sqrt(((coef - truth) ** 2).sum(axis=(-2, -1)))
+    return (distance <= _RECOVERED * np.sqrt((truth**2).sum())).astype(int)
 
 
 @metric("training_error", better=None, title="training error", requires=("rows",))
