@@ -37,8 +37,8 @@ def donoho_tanner(sparsity) -> np.ndarray:
     and Theorem II, for this form and the width.
     """
     ratios = np.asarray(sparsity, dtype=float)
-    found = np.vectorize(_samples, otypes=[float])(ratios)
-    return np.asarray(found)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.vectorize(_samples, otypes=[float])(ratios))
 
 
 def _samples(sparsity: float) -> float:

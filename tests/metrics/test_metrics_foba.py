@@ -240,3 +240,13 @@ def test_margins_of_a_fitted_path_have_its_intercept_or_none(labelled, intercept
     margins = shifted.X[0] @ path.coef[:, :, 0].T + constant
     wrong = np.where(margins == 0, 0.5, np.sign(margins) != shifted.y[0][:, None])
     assert np.allclose(measured("training_sign_error", shifted, path), wrong.mean(axis=0))
+
+
+def test_recovery_is_a_relative_distance(regression):
+    near = regression.truth[:, 0] * (1 + 0.999e-3)
+    far = regression.truth[:, 0] * (1 + 1.001e-3)
+    found = measured("recovered", regression, path_of([near, far, np.zeros(6)]))
+    assert found.tolist() == [1, 0, 0]
+    # Without a true coefficient, only zero is recovered.
+    none = replace(regression, truth=np.zeros((6, 1)))
+    assert measured("recovered", none, path_of([np.zeros(6), near])).tolist() == [1, 0]

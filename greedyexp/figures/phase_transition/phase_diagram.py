@@ -1,8 +1,9 @@
-"""Success in the plane of undersampling and sparsity, with its contour and a predicted one."""
+"""Success in a plane of two columns, with its contour and the one of l1 minimisation."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,24 +16,25 @@ from greedyexp.results import successes, thresholds
 from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_finite, rows_where
 from greedyexp.results.text import title_text
+from greedyexp.results.words import axis_label
 from greedyexp.theory.donoho_tanner import donoho_tanner
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
 _COLOURS = "cividis"
 _UNTESTED = "0.88"
 _CONTOUR: plot.Style = {"color": "#d62728", "linewidth": 1.4, "marker": "o", "markersize": 2.5}
 _BAND: plot.Style = {"color": "#d62728", "alpha": 0.35, "linewidth": 0}
+_RATIOS = (r"samples per feature $\delta = n\,/\,p$", r"sparsity $\rho = s\,/\,n$")
 _THEORY: plot.Style = {"color": "black", "linewidth": 1.2, "linestyle": (0, (4, 2))}
 
 
-def _apart(
-    *, samples: str, features: str, sparsity: str, along: str | None, **params: Any
-) -> list[str]:
-    named = [*plot.separate(**params), samples, features, sparsity, along]
+def _apart(*, against: str, ratios: str | None, along: str | None, **params: Any) -> list[str]:
+    named = [*plot.separate(**params), against, ratios, along]
     return [name for name in named if name is not None]
 
 
@@ -41,13 +43,14 @@ def phase_diagram(
     frame: pd.DataFrame,
     context: Context,
     *,
-    samples: Annotated[str, Field(description="column of the number of samples n")] = "n_samples",
-    features: Annotated[str, Field(description="column of the number of features p")] = "p",
-    sparsity: Annotated[
-        str, Field(description="column of the nonzero coefficients s")
-    ] = "sparsity",
+    of: Annotated[str, Field(description="column n along which success rises")] = "n_samples",
+    against: Annotated[str, Field(description="column s of the other direction")] = "sparsity",
+    ratios: Annotated[
+        str | None,
+        Field(description="column p, for the axes n / p and s / n; null: the axes are s and n"),
+    ] = "p",
     along: Annotated[
-        str | None, Field(description="swept column that sets the number of samples")
+        str | None, Field(description="swept column that sets the values of `of`")
     ] = None,
     panel: plot.Panel = "algorithm",
     row: plot.Row = None,
@@ -58,54 +61,56 @@ def phase_diagram(
         bool, Field(description="draw the curve of l1 minimisation without noise")
     ] = True,
 ) -> Figure:
-    """Success against delta = n / p and rho = s / n, with the contour where it reaches ``level``.
+    """Success against delta = n / p and rho = s / n, or two other columns, with a contour.
 
-    The colour of a cell is the share of successes; cells without trials are grey. At each sparsity
-    the contour is the crossing of a logistic curve fitted to successes against the number of
-    samples, and its band the 95% interval. The dashed curve is the transition of l1 minimisation on
-    Gaussian designs without noise, as p goes to infinity (``greedyexp.theory.donoho_tanner``). It
-    is drawn where the data have one task, no noise and independent columns. If the number of
-    samples follows from another swept column, such as theta, ``along`` names it.
+    The colour of a cell is the share of successes; places without trials are grey. For each value
+    of ``against`` the contour is where a logistic curve fitted to successes against ``of`` crosses
+    ``level``, and its band the 95% interval. The dashed curve is the transition of l1 minimisation
+    on Gaussian designs without noise, as p goes to infinity (``greedyexp.theory.donoho_tanner``).
+    It is drawn in ratios, where the data have one task, no noise and independent columns.
     """
     keys = [c for c in (row, panel) if c]
     frame = rows_where(frame, where)
     metrics = successes.metrics_of(frame, context, success)
-    frame = successes.trials_of(frame, metrics, [*keys, samples, features, sparsity])
-    for column in (samples, features, sparsity):
+    measures = [of, against, *([ratios] if ratios else [])]
+    frame = successes.trials_of(frame, metrics, [*keys, *measures])
+    for column in measures:
         require_finite(frame, column)
-    by = [*keys, features, sparsity]
-    counts = successes.count(frame, metrics, [*by, samples])
-    contour = thresholds.thresholds(frame, context, of=samples, success=success, by=by, level=level)
+    by = list(dict.fromkeys([*keys, *measures[1:]]))
+    counts = successes.count(frame, metrics, [*by, of])
+    contour = thresholds.thresholds(frame, context, of=of, success=success, by=by, level=level)
     panels = plot.Panels.by_columns(frame, context, row, panel)
-    curve = np.linspace(0.002, 0.998, 250)
-    predicted, mesh = False, None
+    # Trials that follow the results leave gaps, which no cell covers.
+    step = None if along else _step(counts[of])
+    predicted = False
     for axis, values in panels:
-        mesh = _draw_cells(axis, plot.inside(counts, values), samples, features, sparsity)
-        _draw_contour(axis, plot.inside(contour, values), features, sparsity)
-        if theory and _is_stated(plot.inside(frame, values)):
+        tested, crossed = plot.inside(counts, values), plot.inside(contour, values)
+        plane = _Plane(_single(tested, ratios) if ratios else None)
+        cells = _draw_cells(axis, tested, of, against, plane, step)
+        _draw_contour(axis, crossed, against, plane)
+        if ratios:
+            axis.set_xlim(0, 1)
+            axis.set_ylim(0, 1)
+        if ratios and theory and _is_stated(plot.inside(frame, values)):
             predicted = True
-            delta = donoho_tanner(curve)
-            axis.plot(delta, curve / delta, **_THEORY, gid="theory")
-        axis.set_xlim(0, 1)
-        axis.set_ylim(0, 1)
+            rare = np.linspace(0.002, 0.998, 250)
+            delta = donoho_tanner(rare)
+            axis.plot(delta, rare / delta, **_THEORY, gid="theory")
         panels.title(axis, values, context)
-    panels.label(r"samples per feature $\delta = n\,/\,p$", r"sparsity $\rho = s\,/\,n$")
-    if mesh is not None:
-        bar = panels.figure.colorbar(
-            mesh,
-            ax=list(panels.axes.flat),
-            aspect=18 * len(panels.axes),
-            pad=0.02,
-            label="share of successes",
-        )
-        bar.outline.set_visible(False)
-    entries = [
-        plot.legend_entry(f"{100 * level:.4g}% success, with its 95% interval", **_CONTOUR),
-    ]
+    names = _RATIOS if ratios else (axis_label(against), axis_label(of))
+    panels.label(*names)
+    bar = panels.figure.colorbar(
+        cells,
+        ax=list(panels.axes.flat),
+        aspect=18 * len(panels.axes),
+        pad=0.02,
+        label="share of successes",
+    )
+    bar.outline.set_visible(False)
+    entries = [plot.legend_entry(f"{100 * level:.4g}% success, with its 95% interval", **_CONTOUR)]
     if predicted:
-        entries.append(
-            plot.legend_entry(r"$\ell_1$ minimisation, proved as $p \to \infty$", **_THEORY)
-        )
+        label = r"$\ell_1$ minimisation, proved as $p \to \infty$"
+        entries.append(plot.legend_entry(label, **_THEORY))
     return panels.finish(
         entries,
         title=title_text(where, context),
@@ -116,34 +121,64 @@ def phase_diagram(
     )
 
 
-def _draw_cells(
-    axis: Axes, counts: pd.DataFrame, samples: str, features: str, sparsity: str
-) -> Any:
-    """Draw the share of successes in cells around the tested points."""
-    p = counts[features].unique()
-    if len(p) > 1:
+@dataclass(frozen=True)
+class _Plane:
+    """The plane of a panel.
+
+    Parameters
+    ----------
+    features : float, optional
+        p: a point (s, n) lies at (n / p, s / n). Without it, at (s, n).
+    """
+
+    features: float | None
+
+    def at(self, s: Any, n: Any) -> tuple[Any, Any]:
+        return (s, n) if self.features is None else (n / self.features, s / n)
+
+
+def _single(rows: pd.DataFrame, column: str) -> float:
+    found = rows[column].unique()
+    if len(found) > 1:
         raise ConfigError(
-            f"a panel has several values of '{features}', so its cells overlap.",
-            remedy=f"Name {features} as panel or row, or choose one by `where`.",
+            f"a panel has several values of '{column}', so its cells overlap.",
+            remedy=f"Name {column} as panel or row, or choose one by `where`.",
         )
+    return float(found[0])
+
+
+def _draw_cells(
+    axis: Axes, counts: pd.DataFrame, of: str, against: str, plane: _Plane, step: float | None
+) -> PolyCollection:
+    """Draw the share of successes in cells around the tested points.
+
+    Cells are one ``step`` of ``of`` wide; by default the smallest step at their own ``against``.
+    """
     from matplotlib.collections import PolyCollection
 
-    levels = np.unique(counts[sparsity].to_numpy(dtype=float))
+    levels = np.unique(counts[against].to_numpy(dtype=float))
     edges = dict(zip(levels, itertools.pairwise(_edges(levels)), strict=True))
     cells, shares = [], []
-    for s, points in counts[counts["trials"] > 0].groupby(sparsity):
-        n = points[samples].to_numpy(dtype=float)
-        # Trials that follow the results leave gaps, which a cell does not cover.
-        half = np.diff(n).min() / 2 if len(n) > 1 else 1.0
-        for at, share in zip(n, points["successes"] / points["trials"], strict=True):
-            corners = [(at - half, 0), (at + half, 0), (at + half, 1), (at - half, 1)]
-            cells.append([(x / p[0], edges[s][side] / max(x, half)) for x, side in corners])
-            shares.append(share)
-    mesh = PolyCollection(cells, array=shares, cmap=_COLOURS, edgecolor="face", linewidth=0.1)
-    mesh.set_clim(0, 1)
+    for s, points in counts.groupby(against):
+        low, high = edges[s]
+        n = points[of].to_numpy(dtype=float)
+        half = (step or _step(points[of])) / 2
+        for left, right in zip(np.maximum(n - half, n / 2), n + half, strict=True):
+            corners = ((low, left), (low, right), (high, right), (high, left))
+            cells.append([plane.at(*corner) for corner in corners])
+        shares += list(points["successes"] / points["trials"])
+    drawn = PolyCollection(cells, array=shares, cmap=_COLOURS, edgecolor="face", linewidth=0.1)
+    drawn.set_clim(0, 1)
     axis.set_facecolor(_UNTESTED)
-    axis.add_collection(mesh)
-    return mesh
+    axis.add_collection(drawn)
+    axis.autoscale_view()
+    return drawn
+
+
+def _step(values: pd.Series) -> float:
+    """Return the smallest distance of two values, or a tenth of a single one."""
+    levels = np.unique(values.to_numpy(dtype=float))
+    return float(np.diff(levels).min() if len(levels) > 1 else levels[0] / 10)
 
 
 def _edges(places: np.ndarray) -> np.ndarray:
@@ -151,22 +186,21 @@ def _edges(places: np.ndarray) -> np.ndarray:
     if len(places) == 1:
         return places[0] * np.array([0.9, 1.1])
     middle = (places[:-1] + places[1:]) / 2
-    return np.array([max(2 * places[0] - middle[0], 0), *middle, 2 * places[-1] - middle[-1]])
+    return np.array([2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1]])
 
 
-def _draw_contour(axis: Axes, contour: pd.DataFrame, features: str, sparsity: str) -> None:
-    """Draw the crossings, joined from one sparsity to the next, and the band of their intervals."""
-    contour = contour.sort_values(sparsity)
-    p, s = contour[features].to_numpy(dtype=float), contour[sparsity].to_numpy(dtype=float)
+def _draw_contour(axis: Axes, contour: pd.DataFrame, against: str, plane: _Plane) -> None:
+    """Draw the crossings, joined in the order of ``against``, and the band of their intervals."""
+    contour = contour.sort_values(against)
+    s = contour[against].to_numpy(dtype=float)
     ends = contour[["low", "estimate", "high"]].replace([np.inf, -np.inf], np.nan)
-    low, at, high = ends.to_numpy(dtype=float).T
+    low, n, high = ends.to_numpy(dtype=float).T
     known = np.isfinite(low) & np.isfinite(high)
     if known.sum() > 1:
-        # An interval of n lies on the hyperbola of its s, along which both coordinates change.
-        edge = [np.column_stack([n[known] / p[known], s[known] / n[known]]) for n in (low, high)]
-        outline = np.vstack([edge[0], edge[1][::-1]])
-        axis.fill(outline[:, 0], outline[:, 1], **_BAND, gid="band")
-    (line,) = axis.plot(at / p, s / at, **_CONTOUR)
+        # With ratios, an interval of n lies on a hyperbola, along which both coordinates change.
+        lower, upper = (np.column_stack(plane.at(s[known], ends[known])) for ends in (low, high))
+        axis.fill(*np.vstack([lower, upper[::-1]]).T, **_BAND, gid="band")
+    (line,) = axis.plot(*plane.at(s, n), **_CONTOUR)
     plot.attach(line, contour, thresholds.facts(contour))
 
 
