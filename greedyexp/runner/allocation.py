@@ -112,9 +112,21 @@ class LocateRule(TrialRule):
     def choose(self, trials: np.ndarray, successes: np.ndarray) -> list[int]:
         fit = located_crossing(self.values, successes, trials, sequential=True, level=self.level)
         if (fit.high - fit.low) / 2 <= self.half_width:
-            return []
+            return self._beyond(fit, trials)
         wanted = self._around(fit, trials) if fit.regular else self._search(fit, trials)
         return sorted({point for point in wanted if trials[point] < self.most})
+
+    def _beyond(self, fit: Crossing, trials: np.ndarray) -> list[int]:
+        """Return the point next to the tested ones if the crossing is beyond them.
+
+        It would be extrapolated.
+        """
+        first, last = np.flatnonzero(trials)[[0, -1]]
+        if fit.estimate < self.values[first] and first > 0:
+            return [int(first - 1)]
+        if fit.estimate > self.values[last] and last + 1 < len(trials):
+            return [int(last + 1)]
+        return []
 
     def _search(self, fit: Crossing, trials: np.ndarray) -> list[int]:
         """Return points if no curve can be fitted: in the bracket or outside the known range."""

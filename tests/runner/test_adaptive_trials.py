@@ -397,3 +397,19 @@ def test_a_mixed_edge_of_what_was_seen_is_looked_beyond():
         chosen = rule.choose(grown, wins)
         grown[chosen] += 10
     assert grown[5] > 0
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_crossing_beyond_the_tested_points_is_bracketed(flipped):
+    """The interval is narrow enough, but the crossing, 47.95, would be extrapolated."""
+    values = np.array([44.0, 48, 52, 56, 60, 64, 68])
+    trials = np.array([0, 27, 37, 10, 10, 15, 12])
+    wins = np.array([0, 15, 23, 9, 9, 14, 12])
+    untested = 0
+    if flipped:
+        values, trials, wins = -values[::-1], trials[::-1], (trials - wins)[::-1]
+        untested = 6
+    assert LocateRule(10, 400, values, 0.5, 7.0).choose(trials, wins) == [untested]
+    trials, wins = trials.copy(), wins.copy()
+    trials[untested], wins[untested] = 10, 9 if flipped else 1
+    assert LocateRule(10, 400, values, 0.5, 7.0).choose(trials, wins) == []
