@@ -24,8 +24,14 @@ from greedyexp.claims.language import (
     leaves,
 )
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.stats.contrasts import CANCELLED, combined_interval, line_weights, p_value_of
-from greedyexp.stats.proportions import CONFIDENCE, clopper_pearson_upper, mcnemar
+from greedyexp.stats.contrasts import (
+    CANCELLED,
+    assumed_worst,
+    combined_interval,
+    line_weights,
+    p_value_of,
+)
+from greedyexp.stats.proportions import CONFIDENCE, binomial_p, clopper_pearson_upper, mcnemar
 
 # An event in fewer than this share of replicates counts as never happening.
 RARE = 0.05
@@ -59,7 +65,9 @@ class Contrast:
             for j in range(i):
                 one, two = self.estimates[i], self.estimates[j]
                 matrix[i, j] = matrix[j, i] = correlation_of(one, two)
-        return matrix
+        # The place of a threshold between two points has no linear expansion in the replicates.
+        known = [one.kind is not Threshold or one.span is None for one in self.estimates]
+        return assumed_worst(matrix, self.coefficients, known)
 
     @property
     def value(self) -> float:
@@ -79,20 +87,15 @@ class Contrast:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the interval at a confidence level.
 
-        The uncertainty of peaks on a grid is not random and does not cancel: it adds up.
+        The uncertainty due to the grid is not random and does not cancel: it adds up.
         """
         ends = [estimate.interval(confidence) for estimate in self.estimates]
         lows, highs = zip(*ends, strict=True)
         down, up = self._worst
         matrix = self._correlation
-        _, low, high = combined_interval(self.coefficients, down, lows, highs, matrix)
-        if self._peaks:
-            _, _, high = combined_interval(self.coefficients, up, lows, highs, matrix)
+        _, low, _ = combined_interval(self.coefficients, down, lows, highs, matrix)
+        _, _, high = combined_interval(self.coefficients, up, lows, highs, matrix)
         return low + self.constant, high + self.constant
-
-    @property
-    def _peaks(self) -> bool:
-        return self.estimates[0].kind is Peak
 
     @property
     def _worst(self) -> tuple[np.ndarray, np.ndarray]:
@@ -104,9 +107,8 @@ class Contrast:
     @property
     def limits(self) -> tuple[float, float]:
         """Interval of the true value in the limit of infinitely many replicates."""
-        if not self._peaks:
-            return self.value, self.value
-        down, up = (float(self.coefficients @ worst) for worst in self._worst)
+        with np.errstate(invalid="ignore"):
+            down, up = (float(np.sum(self.coefficients * worst)) for worst in self._worst)
         return down + self.constant, up + self.constant
 
     @property
@@ -135,13 +137,20 @@ class Contrast:
         return max(map(abs, moves.values())) <= CANCELLED
 
     def exact_p(self, boundary: float) -> float:
-        """Return McNemar's exact p-value for a difference of proportions on the same data.
+        """Return the exact p-value of one proportion, or of two equal ones on the same data.
 
-        The p-value is 0 for other contrasts. An exact test is needed because the approximate
-        interval can be too short for small counts.
+        The tests are the binomial one and McNemar's; the p-value is 0 for other contrasts. They are
+        needed because the approximate intervals are too short for small counts, above all at the
+        high confidence that many tests require. If the results decided the number of trials, the
+        interval is valid and the binomial test is not.
         """
-        plain = sorted(self.coefficients) == [-1.0, 1.0] and self.constant == boundary
-        if not plain or self.estimates[0].kind is not Proportion:
+        if self.estimates[0].kind is not Proportion:
+            return 0.0
+        if len(self.estimates) == 1:
+            (one,), (factor,) = self.estimates, self.coefficients
+            wins, p = int(one.outcomes.sum()), (boundary - self.constant) / factor
+            return binomial_p(wins, one.rows, p) if one.fixed and 0 <= p <= 1 else 0.0
+        if sorted(self.coefficients) != [-1.0, 1.0] or self.constant != boundary:
             return 0.0
         one, two = self.estimates
         paired = np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs))
@@ -156,7 +165,7 @@ class Contrast:
         """
         if not all(estimate.constant for estimate in self.estimates):
             return 0.0
-        if self._peaks:
+        if self.estimates[0].kind is Peak:
             return float(2 * 0.5 ** min(estimate.rows for estimate in self.estimates))
         return float((1 - RARE) ** sum(estimate.rows for estimate in self.estimates))
 
@@ -392,9 +401,10 @@ class Compared(AnsweredTest):
         return self.boundary - self.margin, self.boundary + self.margin
 
     def __post_init__(self) -> None:
-        p = max(p_value_of(self.contrast.interval, b) for b in dict.fromkeys(self._boundaries))
-        if self.relation != "==":
-            p = max(p, self.contrast.exact_p(self.boundary))
+        p = max(
+            max(p_value_of(self.contrast.interval, b), self.contrast.exact_p(b))
+            for b in dict.fromkeys(self._boundaries)
+        )
         self.p = max(p, self.contrast.constant_p())
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:

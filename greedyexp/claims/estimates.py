@@ -72,8 +72,12 @@ class Estimate:
         Confidence -> (low, high).
     constant : bool
         True if all values are equal and their spread is not informative.
-    peaks : Peaks or None
-        The peak of each replicate.
+    span : pair of float or None
+        The interval of the true value in the limit of infinitely many replicates, if the points of
+        the sweep do not determine a single number: for peaks, and for thresholds without a logistic
+        curve.
+    fixed : bool
+        False if the number of trials depended on results.
     """
 
     kind: type[Quantity]
@@ -82,7 +86,8 @@ class Estimate:
     sample: Sample
     interval: Callable[[float], Interval]
     constant: bool = False
-    peaks: Peaks | None = None
+    span: Interval | None = None
+    fixed: bool = True
 
     @property
     def rows(self) -> int:
@@ -92,9 +97,7 @@ class Estimate:
     @property
     def limits(self) -> Interval:
         """Interval of the true value in the limit of infinitely many such replicates."""
-        if self.peaks is None:
-            return self.value, self.value
-        return float(self.peaks.below.mean()), float(self.peaks.above.mean())
+        return self.span or (self.value, self.value)
 
 
 def correlation_of(one: Estimate, two: Estimate) -> float:
@@ -238,7 +241,8 @@ class Estimator:
             )
             return float(low), float(high)
 
-        return Estimate(Proportion, float(wins.mean()), wins, sample, interval)
+        value, fixed = float(wins.mean()), not sequential
+        return Estimate(Proportion, value, wins, sample, interval, fixed=fixed)
 
     def _mean(self, quantity: Mean, cell: Group) -> Estimate:
         rows = self._rows(quantity.algorithm, cell)
@@ -344,7 +348,8 @@ class Estimator:
         moves = np.zeros(len(rows))
         if fit.regular:
             moves = influence(fit, x, trials)[place] * (wins - fit.probability(x)[place])
-        return Estimate(Threshold, fit.estimate, moves, self._sample(rows, len(x)), interval)
+        sample = self._sample(rows, len(x))
+        return Estimate(Threshold, fit.estimate, moves, sample, interval, span=fit.step)
 
     def _peak(self, quantity: Peak, cell: Group) -> Estimate:
         algorithm, table = quantity.algorithm, self.table
@@ -364,7 +369,8 @@ class Estimator:
         sample = self._sample(rows.ravel(), pairs=replicates)
         interval = cache(partial(_peak_interval, peaks))
         constant = _all_equal(peaks.low, peaks.high)
-        return Estimate(Peak, float(middles.mean()), middles, sample, interval, constant, peaks)
+        span = float(peaks.below.mean()), float(peaks.above.mean())
+        return Estimate(Peak, float(middles.mean()), middles, sample, interval, constant, span)
 
     def _position(self, quantity: Peak, rows: np.ndarray) -> float:
         """Return the value of the expression at a point."""

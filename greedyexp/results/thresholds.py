@@ -57,8 +57,8 @@ def thresholds(
     DataFrame
         The columns of ``by``, sorted; ``estimate``, ``low`` and ``high`` as in
         ``stats.crossing.Crossing``, but infinite where the fitted curve crosses the level outside
-        the tested values; the number of all ``trials``; ``fewest`` and ``most`` trials per point;
-        the number of trials that ``failed``.
+        the tested values; whether the interval is that of a ``logistic`` curve; the number of all
+        ``trials``; ``fewest`` and ``most`` trials per point; the number of trials that ``failed``.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def thresholds(
         x, wins, trials = (points[name] for name in (of, "successes", "trials"))
         fit = located_crossing(x, wins, trials, sequential=context.adaptive, level=level)
         ends = _within(fit, x[trials > 0])
-        numbers = (*ends, trials.sum(), trials.min(), trials.max())
+        numbers = (*ends, fit.step is None, trials.sum(), trials.min(), trials.max())
         rows.append((*key, *numbers, points["failed"].sum()))
-    names = ("estimate", "low", "high", "trials", "fewest", "most", "failed")
+    names = ("estimate", "low", "high", "logistic", "trials", "fewest", "most", "failed")
     table: pd.DataFrame = pd.DataFrame(rows, columns=[*by, *names])
     return table
 
@@ -114,7 +114,11 @@ def notes(
     frame: pd.DataFrame, context: Context, table: pd.DataFrame, keys: Sequence[str]
 ) -> list[str]:
     """Return the notes on trials and failures, and name thresholds outside the tested range."""
-    intervals = "95% intervals of a logistic fit"
+    fitted, intervals = table["logistic"].sum(), "95% intervals of a logistic fit"
+    if not fitted:
+        intervals = "95% intervals without a model of the curve"
+    elif fitted < len(table):
+        intervals += f" for {fitted} of {len(table)}, others without a model"
     if context.adaptive:
         intervals += ", valid at any stopping time"
     trials = (table["fewest"].min(), table["most"].max(), table["trials"].sum())

@@ -161,6 +161,30 @@ def uncentred_correlation(deviations) -> np.ndarray:
     return matrix
 
 
+def assumed_worst(matrix, coefficients, known) -> np.ndarray:
+    """Replace the correlations of estimates with unknown ones by those that add up all errors.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (k, k)
+        Correlation of the estimates.
+    coefficients : array_like, shape (k,)
+        Coefficients of the linear combination.
+    known : array_like of bool, shape (k,)
+        Estimates whose correlations with each other are known.
+
+    Returns
+    -------
+    array, shape (k, k)
+        Unit diagonal. It need not be positive semidefinite, but with it ``combined_interval`` is at
+        least as long as with any correlations of the unknown errors.
+    """
+    signs, known = np.sign(coefficients), np.asarray(known, dtype=bool)
+    worst = np.where(np.outer(known, known), matrix, np.outer(signs, signs))
+    np.fill_diagonal(worst, 1.0)
+    return worst
+
+
 def line_weights(x) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the values at ``x`` in the least-squares line through them.
 

@@ -36,6 +36,10 @@ class Crossing:
         The probability at the crossing.
     near : pair of float
         Smallest and largest x that the curve was fitted to.
+    step : pair of float or None
+        The points that enclose the crossing if no logistic curve fits: without a shape, more trials
+        at the same points cannot tell where the crossing lies between them. None for the interval
+        of a logistic curve.
     """
 
     estimate: float
@@ -44,11 +48,12 @@ class Crossing:
     slope: float
     level: float = 0.5
     near: tuple[float, float] = (-np.inf, np.inf)
+    step: tuple[float, float] | None = None
 
     @property
     def regular(self) -> bool:
-        """True if the fit is an interior maximum, which has a linear expansion."""
-        return 0 < self.slope < np.inf
+        """True if the logistic fit is an interior maximum, which has a linear expansion."""
+        return self.step is None and 0 < self.slope < np.inf
 
     def probability(self, x) -> np.ndarray:
         """Return the fitted success probability at x, for a regular fit."""
@@ -107,9 +112,7 @@ def crossing(
     Williams (1986), Interval estimation of the median lethal dose, Biometrics 42 (likelihood
     ratio); Rao (1948), Large sample tests of statistical hypotheses concerning several parameters.
     """
-    x, successes, trials = _pooled(x, successes, trials)
-    if not 0 < level < 1:
-        raise ValueError("level must lie strictly between 0 and 1.")
+    x, successes, trials = checked_points(x, successes, trials, level)
     z = float(scipy.special.ndtri(0.5 + checked_confidence(confidence) / 2))
     if not len(x):
         return Crossing(np.nan, -np.inf, np.inf, 0.0, level)
@@ -170,8 +173,16 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
     return used * -(i2 - i1 * distance) / (determinant * fit.slope)
 
 
-def _pooled(x, successes, trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sorted distinct x with trials, and the counts there."""
+def checked_points(x, successes, trials, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the sorted distinct x with trials, and the counts there.
+
+    Raises
+    ------
+    ValueError
+        If x is not finite, counts are impossible, or the level is outside (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ValueError("level must lie strictly between 0 and 1.")
     successes, trials = checked_counts(successes, trials)
     x = np.asarray(x, dtype=float)
     if x.ndim != 1 or x.shape != trials.shape:
@@ -198,10 +209,22 @@ def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, fl
     return max(below, default=-np.inf), min(above, default=np.inf)
 
 
+def rising_shares(successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
+    """Return the shares of successes made increasing by isotonic regression."""
+    shares: np.ndarray = scipy.optimize.isotonic_regression(successes / trials, weights=trials).x
+    return shares
+
+
+def fitted_range(level: float) -> tuple[float, float]:
+    """Return the shares of successes between which a curve is fitted, 0.2 and 0.8 for 0.5."""
+    return _NEAR * level, 1 - _NEAR * (1 - level)
+
+
 def _near(successes: np.ndarray, trials: np.ndarray, level: float) -> np.ndarray:
     """Mark the points to fit: those with a share near the level, and the two at the crossing."""
-    share = scipy.optimize.isotonic_regression(successes / trials, weights=trials).x
-    near = (share > _NEAR * level) & (share < 1 - _NEAR * (1 - level))
+    share = rising_shares(successes, trials)
+    bottom, top = fitted_range(level)
+    near = (share > bottom) & (share < top)
     below, above = np.searchsorted(share, level, "left") - 1, np.searchsorted(share, level, "right")
     near[[max(below, 0), min(above, len(share) - 1)]] = True
     return near

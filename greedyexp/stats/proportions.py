@@ -167,6 +167,24 @@ def _last_rejected(
     return np.where(open_end, limit, outside)
 
 
+def binomial_p(successes: int, trials: int, p: float) -> float:
+    """Return the exact two-sided p-value of a probability of success.
+
+    It is twice the smaller tail, so that the values it does not reject are the interval of Clopper
+    and Pearson.
+
+    Parameters
+    ----------
+    successes, trials : int
+        0 <= successes <= trials.
+    p : float in [0, 1]
+    """
+    checked_counts(successes, trials)
+    at_most = scipy.special.bdtr(successes, int(trials), p)
+    at_least = scipy.special.bdtr(trials - successes, int(trials), 1 - p)
+    return float(min(1.0, 2 * min(at_most, at_least)))
+
+
 def mcnemar(both: int, only_first: int, only_second: int, neither: int) -> float:
     """Return the two-sided p-value of McNemar's exact test of equal success probabilities.
 

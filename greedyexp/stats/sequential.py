@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy
 
@@ -12,6 +14,7 @@ from greedyexp.stats.proportions import (
     confidence_sequence,
     wilson,
 )
+from greedyexp.stats.rising import enclosing_step, logistic_fits, rising_interval
 
 
 def anytime_confidence(confidence: float) -> float:
@@ -46,18 +49,49 @@ def nominal_confidence(confidence: float, *, sequential: bool) -> float:
 def located_crossing(
     x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = CONFIDENCE
 ) -> Crossing:
-    """Fit a crossing with a method that is valid for the placement of the trials.
+    """Estimate a crossing with an interval that is valid for the data and their placement.
+
+    The interval is that of a logistic curve if the data support one (``logistic_fits``). Its
+    coverage is then approximate. Otherwise the interval is ``rising_interval``, which assumes only
+    that success rises and whose coverage is exact. The estimate is that of the logistic curve in
+    both cases, or the nearest end of an interval that does not contain it. An exact interval always
+    contains the two points that enclose the crossing.
 
     Parameters
     ----------
     x, successes, trials : array_like, shape (k,)
     sequential : bool
         True if the placement of the trials depended on results. The trials are then near the
-        crossing, all of them are fitted, and the interval uses ``anytime_confidence``.
+        crossing, and the curve is fitted to all of them (``placed_crossing``).
     level, confidence : float in (0, 1)
     """
-    nominal = nominal_confidence(confidence, sequential=sequential)
-    return crossing(x, successes, trials, level=level, confidence=nominal, whole=sequential)
+    given = (x, successes, trials)
+    fit = placed_crossing if sequential else crossing
+    found = fit(*given, level=level, confidence=confidence)
+    if logistic_fits(found, *given, sequential=sequential):
+        return found
+    low, high = rising_interval(*given, level=level, confidence=confidence, sequential=sequential)
+    step = enclosing_step(*given, level=level)
+    low, high = min(low, step[0]), max(high, step[1])
+    # The estimate remains nan if the data do not determine one.
+    estimate = float(np.clip(found.estimate, low, high))
+    return replace(found, estimate=estimate, low=low, high=high, step=step)
+
+
+def placed_crossing(
+    x, successes, trials, *, level: float = 0.5, confidence: float = CONFIDENCE
+) -> Crossing:
+    """Fit a logistic curve to trials that were placed near its crossing by earlier results.
+
+    All trials are fitted. The interval uses ``anytime_confidence`` and assumes a logistic curve.
+
+    Parameters
+    ----------
+    x, successes, trials : array_like, shape (k,)
+    level, confidence : float in (0, 1)
+    """
+    nominal = anytime_confidence(confidence)
+    return crossing(x, successes, trials, level=level, confidence=nominal, whole=True)
 
 
 def proportion_interval(

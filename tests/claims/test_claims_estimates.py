@@ -11,6 +11,7 @@ from scipy import optimize, stats
 from scipy.special import expit, log_expit
 
 from greedyexp.stats.crossing import crossing
+from greedyexp.stats.sequential import located_crossing
 
 Z95 = stats.norm.ppf(0.975)
 
@@ -26,12 +27,11 @@ def draws(seed, shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def test_a_proportion_has_the_score_test_and_wilsons_interval():
+def test_a_proportion_has_the_binomial_test_and_wilsons_interval():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     test = only(judge(frame, "proportion(a) > 0.5"))
-    z = (0.75 - 0.5) / math.sqrt(0.25 / 12)
     assert test.estimate == 0.75
-    assert test.p == pytest.approx(2 * stats.norm.sf(z), rel=2e-3)
+    assert test.p == pytest.approx(stats.binomtest(9, 12).pvalue)
     assert (test.low, test.high) == pytest.approx(score_limits(9, 12))
     assert (test.trials, test.verdict) == (12, "inconclusive")
 
@@ -171,12 +171,18 @@ def logistic_loss(tau, b, counts=COUNTS, trials=20):
     return -np.sum(counts * log_expit(logits) + (trials - counts) * log_expit(-logits))
 
 
+# Points that show that the curve rises from 0 to 1; a curve is not fitted to them.
+BELOW, ABOVE = [0.0, 0.2], [1.8, 2.0]
+WHOLE = [*BELOW, *THETA, *ABOVE]
+
+
 def at_theta(counts):
-    return lambda point: wins(counts[THETA.index(point["theta"])], 20)
+    whole = [0, 0, *counts, 20, 20]
+    return lambda point: wins(whole[WHOLE.index(point["theta"])], 20)
 
 
 def test_a_threshold_has_the_likelihood_ratio_and_score_tests():
-    sweep = {"theta": THETA}
+    sweep = {"theta": WHOLE}
     frame = table(sweep, {"a": at_theta(COUNTS)})
     test = only(judge(frame, "threshold(a) < 1.1", sweep=sweep))
     best = optimize.minimize(lambda t: logistic_loss(*t), [1, 5], method="Nelder-Mead",
@@ -194,8 +200,8 @@ def test_a_threshold_has_the_likelihood_ratio_and_score_tests():
 
 
 def test_a_threshold_at_another_level_and_along_another_column():
-    frame = table({"p": THETA}, {"a": lambda point: at_theta(COUNTS)({"theta": point["p"]})})
-    sweep = {"p": THETA}
+    frame = table({"p": WHOLE}, {"a": lambda point: at_theta(COUNTS)({"theta": point["p"]})})
+    sweep = {"p": WHOLE}
     tests = [
         only(judge(frame, f"threshold(a, support, of=p, level={level}) < 9", sweep=sweep))
         for level in (0.45, 0.55)
@@ -356,12 +362,43 @@ def test_adaptive_trials_get_intervals_that_hold_at_any_stopping_time():
         assert mixture / (end**9 * (1 - end) ** 3) == pytest.approx(20, rel=1e-6)
 
 
-def test_adaptive_thresholds_are_wider_too():
-    sweep = {"theta": THETA}
+@pytest.mark.parametrize("points", [WHOLE, THETA], ids=["logistic", "exact"])
+def test_adaptive_thresholds_have_the_interval_of_located_trials(points):
+    sweep = {"theta": points}
     frame = table(sweep, {"a": at_theta(COUNTS)})
-    fixed, adaptive = (
-        only(judge(frame, "threshold(a) < 1.1", words=setting(sweep=sweep, adaptive=flag)))
-        for flag in (False, True)
+    counts = frame.groupby("theta")["support"].agg(["sum", "count"])
+    ends = []
+    for flag in (False, True):
+        test = only(judge(frame, "threshold(a) < 1.1", words=setting(sweep=sweep, adaptive=flag)))
+        fit = located_crossing(points, counts["sum"], counts["count"], sequential=flag)
+        assert (test.low, test.high) == pytest.approx((fit.low, fit.high))
+        ends.append((test.low, test.high))
+    assert ends[0] != ends[1]
+
+
+def test_places_within_steps_do_not_cancel_in_a_difference():
+    steep = {"a": [0, 0, 0, 20, 20, 20, 20], "b": [0, 0, 0, 0, 20, 20, 20]}
+    frame = table(
+        {"theta": THETA},
+        {
+            label: lambda at, c=c: wins(c[THETA.index(at["theta"])], 20)
+            for label, c in steep.items()
+        },
     )
-    assert adaptive.low < fixed.low
-    assert adaptive.p > fixed.p
+    test = only(judge(frame, "threshold(b) > threshold(a)", sweep={"theta": THETA}))
+    # One crossing lies between 0.8 and 1, the other between 1 and 1.2.
+    assert (test.low, test.high) == pytest.approx((0.0, 0.4), abs=1e-9)
+    assert (test.verdict, test.needed_trials) == ("inconclusive", None)
+    assert "too far apart" in test.obstacle
+
+
+def test_errors_of_exact_thresholds_add_up_in_a_difference():
+    few = {"a": [0, 0, 0, 0, 6, 6, 6], "b": [0, 0, 0, 6, 6, 6, 6]}
+    frame = table(
+        {"theta": THETA},
+        {label: lambda at, c=c: wins(c[THETA.index(at["theta"])], 6) for label, c in few.items()},
+    )
+    test = only(judge(frame, "threshold(a) > threshold(b)", sweep={"theta": THETA}))
+    a, b = (located_crossing(THETA, few[one], [6] * 7, sequential=False) for one in "ab")
+    assert (a.low, a.high) != a.step
+    assert (test.low, test.high) == pytest.approx((a.low - b.high, a.high - b.low))

@@ -15,6 +15,7 @@ from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.phase_transition.transition_threshold import transition_threshold
 from greedyexp.results.context import Context
 from greedyexp.results.thresholds import thresholds
+from greedyexp.stats.sequential import located_crossing
 
 CONTEXT = Context(
     "demo",
@@ -111,7 +112,8 @@ def test_a_curve_that_crosses_beyond_the_data_has_no_threshold():
     rising = thresholds(low, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"]).iloc[0]
     assert logistic_crossing((5, 15, 25, 40)) > 2
     assert (rising["estimate"], rising["high"]) == (np.inf, np.inf)
-    assert 1.5 < rising["low"] <= 2.1
+    # 40 successes of 100 do not exclude a crossing before the last point.
+    assert rising["low"] == 1.5
     high = outcomes((60, 75, 85, 95), trials=100)
     falling = thresholds(high, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"]).iloc[0]
     assert (falling["estimate"], falling["low"]) == (-np.inf, -np.inf)
@@ -249,7 +251,23 @@ def test_note_states_profile_trials_and_intervals(frame):
     assert "profile smoke: 100 trials per point" in note
     more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
     note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
-    assert "100 to 107 trials per point, 1607 in all, 95% intervals of a logistic fit" in note
+    assert "100 to 107 trials per point, 1607 in all, 95% intervals without a model" in note
+
+
+@pytest.mark.parametrize(
+    ("lasso", "others"),
+    [
+        ((0, 0, 30, 45, 60, 80, 100, 100), ""),
+        ((0, 0, 0, 0, 100, 100, 100, 100), " for 1 of 2, others without a model"),
+    ],
+)
+def test_note_says_how_many_intervals_are_of_a_logistic_fit(lasso, others):
+    points = {"thetas": tuple(np.arange(8) / 4), "trials": 100}
+    ours = outcomes((0, 0, 30, 45, 60, 80, 100, 100), **points)
+    both = pd.concat([ours, outcomes(lasso, algorithm="lasso", **points)])
+    note = " ".join(transition_threshold(both, CONTEXT).get_supxlabel().split())
+    assert f"95% intervals of a logistic fit{others}" in note
+    assert ("without a model" in note) == bool(others)
 
 
 def test_a_second_column_tells_lines_apart(frame):
@@ -270,15 +288,16 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         transition_threshold(frame, CONTEXT, success={"default": "p"})
 
 
-def test_thresholds_that_results_located_get_wider_intervals_and_say_so(frame):
-    plain = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+def test_thresholds_that_results_located_have_intervals_of_such_trials_and_say_so(frame):
     context = replace(CONTEXT, adaptive=True)
-    wide = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
-    finite = np.isfinite(plain["low"]) & np.isfinite(plain["high"])
-    # sqrt(2 log 20) standard errors instead of 1.96, but for the likelihood's curvature.
-    growth = (wide["high"] - wide["low"])[finite] / (plain["high"] - plain["low"])[finite]
-    assert growth.between(1.2, 1.35).all()
-    assert (wide["estimate"] == plain["estimate"]).all()
+    table = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    (row,) = table[(table["algorithm"] == "ours") & (table["kappa"] == 0.3)].to_dict("records")
+    fits = [
+        located_crossing(THETAS, (25, 40, 65, 75), [100] * 4, sequential=flag)
+        for flag in (True, False)
+    ]
+    assert (row["low"], row["high"]) == (fits[0].low, fits[0].high)
+    assert row["low"] < fits[1].low or row["high"] > fits[1].high
     words = "valid at any stopping time"
     notes = [transition_threshold(frame, one).get_supxlabel() for one in (context, CONTEXT)]
     assert [words in " ".join(note.split()) for note in notes] == [True, False]

@@ -19,7 +19,8 @@ from greedyexp.runner.plan import Batches
 from greedyexp.runner.work import Item, Result
 from greedyexp.stats.crossing import crossing
 from greedyexp.stats.proportions import confidence_sequence
-from greedyexp.stats.sequential import anytime_confidence
+from greedyexp.stats.rising import rise_shown
+from greedyexp.stats.sequential import anytime_confidence, located_crossing
 
 # Success rises with n: the sign of a coefficient is found when the noise allows.
 RISING = {"n": [2, 4, 6, 8, 12, 16, 24, 32], "noise": [4.0, 2.0]}
@@ -359,6 +360,15 @@ def test_the_interval_of_a_located_crossing_covers_in_2000_runs(name):
     assert 0.93 <= covered(name, 2000) <= 0.99
 
 
+@pytest.mark.parametrize(("ceiling", "shown"), [(1.0, True), (0.65, False)])
+def test_a_located_curve_is_shown_to_rise_if_it_does(ceiling, shown):
+    rule = LocateRule(10, 400, THETA, 0.5, 0.02)
+    probability = ceiling * expit(20 * (THETA - 0.8))
+    trials, successes = located(rule, probability, np.random.default_rng(2))
+    assert rise_shown(THETA, successes, trials, sequential=True) == (True, shown)
+    assert (located_crossing(THETA, successes, trials, sequential=True).step is None) == shown
+
+
 @pytest.mark.parametrize(
     ("probability", "place"), [(np.zeros(40), "high"), (np.ones(40), "low"), (np.full(40, 0.5), "")]
 )
@@ -411,5 +421,7 @@ def test_a_crossing_beyond_the_tested_points_is_bracketed(flipped):
         untested = 6
     assert LocateRule(10, 400, values, 0.5, 7.0).choose(trials, wins) == [untested]
     trials, wins = trials.copy(), wins.copy()
-    trials[untested], wins[untested] = 10, 9 if flipped else 1
+    # Enough trials at both ends to show that the curve rises.
+    trials[[0, -1]] = 40
+    wins[[0, -1]] = 0, 40
     assert LocateRule(10, 400, values, 0.5, 7.0).choose(trials, wins) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greedyexp.stats.contrasts import combined_interval, correlation, p_value_of
+from greedyexp.stats.contrasts import assumed_worst, combined_interval, correlation, p_value_of
 from greedyexp.stats.means import t_interval
 from greedyexp.stats.proportions import phi, wilson
 
@@ -94,3 +94,15 @@ def test_equal_samples_have_the_same_interval_despite_rounding():
     # The interval of equal values stays a point.
     still = combined_interval([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
     assert still == (1.0, 1.0, 1.0)
+
+
+def test_errors_with_unknown_correlations_add_up():
+    parts = [1.0, 2.0, 4.0], [0.9, 1.8, 3.9], [1.3, 2.1, 4.4]
+    coefficients = np.array([1.0, -1.0, 0.5])
+    worst = assumed_worst(np.eye(3), coefficients, [False, False, False])
+    estimate, low, high = combined_interval(coefficients, *parts, worst)
+    assert estimate - low == pytest.approx(0.1 + 0.1 + 0.05)
+    assert high - estimate == pytest.approx(0.3 + 0.2 + 0.2)
+    # Correlations that are known remain.
+    known = assumed_worst([[1, 0.3, 0], [0.3, 1, 0], [0, 0, 1]], coefficients, [True, True, False])
+    assert known.tolist() == [[1, 0.3, 1], [0.3, 1, -1], [1, -1, 1]]

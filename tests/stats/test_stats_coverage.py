@@ -1,5 +1,8 @@
 """Coverage of intervals in simulated trials."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -85,6 +88,48 @@ def test_coverage_survives_trials_that_follow_the_estimate(slope):
 @pytest.mark.parametrize("slope", [5.0, 10.0, 20.0])
 def test_a_logistic_curve_fitted_near_its_crossing_only_is_covered_at_least_as_often(slope):
     assert coverage((one_crossing, {"slope": slope, "whole": False}), 1000) >= 0.93
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The script that measures the coverage of thresholds."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    monkeypatch.delitem(sys.modules, "measure_coverage", raising=False)
+    import measure_coverage
+
+    yield measure_coverage
+    sys.modules.pop("measure_coverage", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [("long upper tail", "coarse"), ("ceiling 0.8", "medium"), ("ceiling 0.45", "fine")],
+)
+def test_reported_intervals_cover_curves_that_are_not_logistic(measured, name, grid):
+    before, after = measured.measure(name, measured.GRIDS[grid], located=False, runs=60)
+    assert after.coverage >= 0.95 - margin(60)
+    # The interval of a logistic curve alone would not.
+    assert before.coverage < 0.95 - margin(60)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("located", [False, True], ids=["fixed", "located"])
+def test_reported_intervals_cover_all_curves_and_grids(measured, located):
+    runs = 20 if located else 60
+    cells = [
+        measured.measure(name, grid, located=located, runs=runs)[1].coverage
+        for name in measured.CURVES
+        for grid in measured.GRIDS.values()
+    ]
+    assert min(cells) >= 0.95 - margin(runs)
+    assert np.mean(cells) >= 0.95
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["logistic", "long upper tail", "step", "ceiling 0.65"])
+def test_differences_of_thresholds_are_covered_on_all_grids(measured, name):
+    for grid in measured.GRIDS.values():
+        assert measured.measure_difference(name, grid, runs=40).coverage >= 0.95 - margin(40)
 
 
 SKEW = {

@@ -18,7 +18,7 @@ from greedyexp.results.context import Context
 from greedyexp.results.records import Where, require_finite, rows_where
 from greedyexp.results.text import group_text, title_text
 from greedyexp.results.words import number_text, short_name
-from greedyexp.stats.contrasts import combined_interval, line_weights
+from greedyexp.stats.contrasts import assumed_worst, combined_interval, line_weights
 from greedyexp.stats.proportions import CONFIDENCE
 from greedyexp.stats.sequential import nominal_confidence
 from greedyexp.theory.transitions import Threshold
@@ -66,7 +66,7 @@ def threshold_limit(
 
     The transform tends to 0 as ``x`` grows.
 
-    Bars are 95% intervals of a logistic fit, shifted by a few points so that they do not
+    Bars are 95% intervals, shifted by a few points so that they do not
     overlap. The straight lines are least squares fits with equal weights. A diamond at 0 is the
     intercept with its 95% interval: the limit, if the threshold is linear in the transform. The
     note says how well the lines fit. Short lines at the left edge are the predicted transitions, if
@@ -169,7 +169,13 @@ class _Line(NamedTuple):
 
 
 def limit_at_zero(
-    place: Any, estimate: Any, low: Any, high: Any, *, confidence: float = CONFIDENCE
+    place: Any,
+    estimate: Any,
+    low: Any,
+    high: Any,
+    random: Any = True,
+    *,
+    confidence: float = CONFIDENCE,
 ) -> Limit:
     """Extrapolate independent estimates to 0 by least squares.
 
@@ -183,19 +189,23 @@ def limit_at_zero(
         Abscissas.
     estimate, low, high : array_like, shape (k,)
         Estimates and their intervals.
+    random : array_like of bool, shape (k,)
+        Estimates with a random error. The errors of others add up.
     confidence : float in (0, 1)
         Confidence level of the intervals. Their lengths give standard errors, which only the misfit
         uses.
     """
     place, estimate, low, high = (np.asarray(v, dtype=float) for v in (place, estimate, low, high))
     bounded = np.isfinite(estimate) & np.isfinite(low) & np.isfinite(high)
-    place, estimate, low, high = (v[bounded] for v in (place, estimate, low, high))
+    random = np.broadcast_to(random, place.shape)
+    place, estimate, low, high, random = (v[bounded] for v in (place, estimate, low, high, random))
     k = len(place)
     try:
         intercept, slope = line_weights(place)
     except ValueError:
         return Limit(np.nan, -np.inf, np.inf, np.nan, np.nan, k)
-    value, lower, upper = combined_interval(intercept, estimate, low, high, np.eye(k))
+    correlation = assumed_worst(np.eye(k), intercept, random)
+    value, lower, upper = combined_interval(intercept, estimate, low, high, correlation)
     error = (high - low) / (2 * scipy.special.ndtri(0.5 + confidence / 2))
     misfit = _misfit(np.eye(k) - intercept - np.outer(place, slope), estimate, error)
     return Limit(value, lower, upper, float(slope @ estimate), misfit, k)
@@ -213,7 +223,7 @@ def _fitted(
     axis: Axes, values: dict[str, Any], points: pd.DataFrame, frame: pd.DataFrame, context: Context
 ) -> _Line:
     """Fit a line to thresholds, and find the prediction for it."""
-    known = (points[column] for column in ("place", "estimate", "low", "high"))
+    known = (points[column] for column in ("place", "estimate", "low", "high", "logistic"))
     confidence = nominal_confidence(CONFIDENCE, sequential=context.adaptive)
     limit = limit_at_zero(*known, confidence=confidence)
     rows = plot.inside(frame, values)
