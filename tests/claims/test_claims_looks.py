@@ -66,7 +66,7 @@ def test_a_test_is_decided_at_the_first_look_that_excludes_the_boundary():
     rows = frame({1: 160, 2: 160}, a={1: OFTEN, 2: MOSTLY})
     found = looked(rows, "proportion(a) > 0.5")
     assert found.taken == 4
-    assert state(found) == [("supported", 1, 20), ("supported", 3, 80)]
+    assert state(found) == [("supported", 1, 20), ("supported", 2, 40)]
     # The numbers are those of the look, not of all trials.
     first = found.judged[0].tests[0]
     alone = evaluate_claims(claims("proportion(a) > 0.5"), rows[rows["replicate"] < 20], WORDS)[0]
