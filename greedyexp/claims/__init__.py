@@ -7,5 +7,7 @@ table        rows, groups and replicates that claims use
 estimates    estimates of quantities in one cell of the table, with intervals
 decisions    contrasts of estimates, p-values and verdicts of single tests
 evaluation   all claims of an experiment, corrected for multiple testing
+looks        the same at several looks, if claims decide where trials continue
+judging      the claims in the settings of a run
 report       verdicts in words and as the contents of ``claims.json``
 """

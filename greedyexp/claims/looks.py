@@ -90,8 +90,8 @@ def evaluate_looks(
     among the tests of one figure by 5%; see ``stats.looks`` for the proof. A test that no number of
     trials decides counts in all looks.
 
-    A relation in all data sets that was supported is refuted if a later replicate violates it. Such
-    a decision cannot be wrong, and needs no error probability.
+    A violation refutes a relation in all data sets at any look, also if it was supported before.
+    Such a decision cannot be wrong, needs no error probability, and leaves none to other tests.
 
     Parameters
     ----------
@@ -152,6 +152,19 @@ def _takes_part(test: JudgedTest, complete: frozenset[int]) -> bool:
     return isinstance(test, AnsweredTest) and test.arms <= complete
 
 
+def _violated(test: JudgedTest) -> bool:
+    return isinstance(test, Bounded) and test.violations > 0
+
+
+def _rejected(test: JudgedTest) -> bool:
+    """Return True if the p-value of a test decided it.
+
+    A relation that is violated sometimes may still have a rate above ``RARE``: its hypothesis may
+    be true, and must not make the levels of the others less strict.
+    """
+    return test.decided and not _violated(test)
+
+
 def _decide(
     named: Sequence[tuple[_Name, JudgedTest]],
     last: dict[_Name, JudgedTest],
@@ -160,14 +173,14 @@ def _decide(
     looks: Looks,
 ) -> None:
     """Decide the tests of one figure at one look; record them in ``last``."""
-    rejected = np.array([name in last and last[name].decided for name, _ in named])
+    rejected = np.array([name in last and _rejected(last[name]) for name, _ in named])
     p_values = np.ones(len(named))
     for place, (_, test) in enumerate(named):
-        if _takes_part(test, complete) and test.p is not None:
+        if _takes_part(test, complete) and not _violated(test):
             p_values[place] = test.p
     found = looks.decide(look, p_values, rejected, ALPHA)
     for place, (name, test) in enumerate(named):
-        violated = isinstance(test, Bounded) and test.violations > 0
+        violated = _violated(test)
         part = _takes_part(test, complete)
         if not (violated or (part and not rejected[place])):
             if name not in last:

@@ -137,6 +137,14 @@ def test_a_violation_refutes_a_supported_relation():
     assert (first.judged[0].tests[0].verdict, first.judged[0].tests[0].look) == ("refuted", 1)
 
 
+def test_a_violation_leaves_the_levels_of_other_tests_as_they_are():
+    rows = frame({1: 40, 2: 40}, a=EVEN)
+    tests = "always(support(a) <= 0)", "proportion(a) > 0.5"
+    violated, other = looked(rows, *tests, where={"p": 1}).judged
+    assert (violated.verdict, violated.tests[0].look) == ("refuted", 1)
+    assert other.tests[0].confidence == 1 - 0.05 / 4 / 2
+
+
 def test_open_claims_ask_for_trials_of_their_own_arms_only():
     rows = frame({1: 20, 2: 20}, a={1: OFTEN, 2: MOSTLY})
     assert open_points(rows, looked(rows, "proportion(a) > 0.5"), 320) == {("a", 2)}
