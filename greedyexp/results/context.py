@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design, Variant
 from greedyexp.results.words import short_name
+from greedyexp.stats.proportions import CONFIDENCE
 
 # Generators whose rows of coefficients belong to sensors.
 _OF_SENSORS = {"casas", "simulated_home", "uci_adl"}
@@ -40,6 +41,9 @@ class Context:
     adaptive : bool
         True if ``trials`` is a rule and the number of replicates of each point depended on results.
         Confidence intervals must then be valid at any stopping time.
+    looks : int
+        Number of looks at the claims that the largest number of trials allows, if claims decided
+        which points got more trials; otherwise 0.
     words : dict of str to list of str
         Maps each swept column whose values are words to these words, in the order of the file.
     variants : dict of str to Variant
@@ -59,11 +63,22 @@ class Context:
     algorithms: dict[str, str]
     titles: dict[str, str]
     adaptive: bool = False
+    looks: int = 0
     words: dict[str, list[str]] = field(default_factory=dict)
     variants: dict[str, Variant] = field(default_factory=dict)
     part: str = ""
     counted: str = "features"
     title: str = ""
+
+    @property
+    def placed(self) -> bool:
+        """True if successes decided where replicates were placed along a parameter."""
+        return self.adaptive and not self.looks
+
+    @property
+    def confidence(self) -> float:
+        """The confidence level at which an interval has 95% at the look that ended the run."""
+        return 1 - (1 - CONFIDENCE) / max(self.looks, 1)
 
     def entry(self, label: str, named: Sequence[str]) -> str:
         """Return the entry of a label if all its swept parameters are named, or else the label."""
@@ -112,6 +127,7 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         algorithms=algorithms,
         titles=titles,
         adaptive=design.adaptive,
+        looks=0 if design.looks is None else design.looks.up_to(design.trials),
         words=design.words,
         variants={one.label: one for one in variants if one.swept},
         part=part,

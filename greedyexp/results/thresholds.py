@@ -73,7 +73,12 @@ def thresholds(
     rows = []
     for key, points in counts.groupby(list(by), sort=True, dropna=False):
         x, wins, trials = (points[name] for name in (of, "successes", "trials"))
-        fit = located_crossing(x, wins, trials, sequential=context.adaptive, level=level)
+        fit = located_crossing(
+            *(x, wins, trials),
+            sequential=context.placed,
+            level=level,
+            confidence=context.confidence,
+        )
         ends = _within(fit, x[trials > 0])
         numbers = (*ends, fit.step is None, trials.sum(), trials.min(), trials.max())
         rows.append((*key, *numbers, points["failed"].sum()))

@@ -288,6 +288,22 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
         transition_threshold(frame, CONTEXT, success={"default": "p"})
 
 
+def test_thresholds_of_a_run_until_decided_are_those_of_a_fixed_run_at_a_higher_level(frame):
+    by = {"of": "theta", "success": SUCCESS, "by": ["algorithm", "kappa"]}
+    frame = frame[frame["algorithm"] == "ours"]
+    found = thresholds(frame, replace(CONTEXT, adaptive=True, looks=5), **by)
+    plain = thresholds(frame, CONTEXT, **by)
+    assert (found["estimate"] == plain["estimate"]).all()
+    for (_, points), low, high in zip(
+        frame.groupby(by["by"]), found["low"], found["high"], strict=True
+    ):
+        counts = points.groupby("theta")["sign_support"].agg(["sum", "count"])
+        given = (counts.index, counts["sum"], counts["count"])
+        # Five looks that each miss with 1% miss together with at most 5%.
+        fit = located_crossing(*given, sequential=False, confidence=0.99)
+        assert (low, high) == (fit.low, fit.high)
+
+
 def test_thresholds_that_results_located_have_intervals_of_such_trials_and_say_so(frame):
     context = replace(CONTEXT, adaptive=True)
     table = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])

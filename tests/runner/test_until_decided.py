@@ -12,6 +12,7 @@ import greedyexp
 from greedyexp import config as experiments
 from greedyexp import report, runner
 from greedyexp.core.errors import ConfigError
+from greedyexp.report.source import read_source
 from greedyexp.runner import session
 from greedyexp.stats.proportions import wilson
 
@@ -189,6 +190,14 @@ def test_intervals_are_those_of_a_fixed_number_of_trials(lab):
     wins = rows["sign_support"].head(found["trials"]).sum()
     ends = wilson(wins, found["trials"], confidence=found["confidence"])
     assert [found["low"], found["high"]] == pytest.approx([float(end) for end in ends], abs=1e-7)
+
+
+def test_figures_know_the_looks(lab):
+    context = read_source(run(lab).csv.parent).context
+    assert (context.adaptive, context.placed, context.looks) == (True, False, 5)
+    assert context.confidence == 0.99
+    fixed = read_source(lab.run().csv.parent).context
+    assert (fixed.adaptive, fixed.looks, fixed.confidence) == (False, 0, 0.95)
 
 
 def test_a_fixed_run_is_continued_and_nothing_is_replaced(lab):

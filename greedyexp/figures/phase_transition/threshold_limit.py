@@ -224,7 +224,7 @@ def _fitted(
 ) -> _Line:
     """Fit a line to thresholds, and find the prediction for it."""
     known = (points[column] for column in ("place", "estimate", "low", "high", "logistic"))
-    confidence = nominal_confidence(CONFIDENCE, sequential=context.adaptive)
+    confidence = nominal_confidence(context.confidence, sequential=context.placed)
     limit = limit_at_zero(*known, confidence=confidence)
     rows = plot.inside(frame, values)
     labels = rows["algorithm"].unique()
