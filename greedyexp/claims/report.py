@@ -77,10 +77,12 @@ def looks_sentence(contents: Mapping[str, Any]) -> str:
     if not looks["taken"]:
         return "The trials of the first look are not finished, so no claim is decided."
     at = f"at {_listed(looks['trials'])} trial{'s' if looks['trials'][-1] > 1 else ''} per point"
-    times = "once" if looks["taken"] == 1 else f"{looks['taken']} times"
+    bound = "the probability of a wrong decision in a figure is at most 5% for all looks together"
+    if looks["taken"] == 1:
+        return f"The claims were judged once, {at}; {bound}."
     return (
-        f"Trials continued where claims were open. The claims were judged {times}, {at};"
-        " the probability of a wrong decision in a figure is at most 5% for all looks together."
+        f"The claims were judged {looks['taken']} times, {at}, and trials continued where they were"
+        f" open; {bound}."
     )
 
 
