@@ -12,6 +12,7 @@ import greedyexp
 from greedyexp import config as experiments
 from greedyexp import report, runner
 from greedyexp.core.errors import ConfigError
+from greedyexp.report.site.run_page import run_page
 from greedyexp.report.source import read_source
 from greedyexp.runner import session
 from greedyexp.stats.proportions import wilson
@@ -198,6 +199,17 @@ def test_figures_know_the_looks(lab):
     assert context.confidence == 0.99
     fixed = read_source(lab.run().csv.parent).context
     assert (fixed.adaptive, fixed.looks, fixed.confidence) == (False, 0, 0.95)
+
+
+def test_the_page_of_a_run_says_how_verdicts_came_about(lab):
+    content = run_page(run(lab).csv.parent).content
+    assert "The claims were judged 5 times, at 6, 12, 24, 48 and 96 trials" in content["looks"]
+    assert content["command"].endswith("config.yaml")
+    rows = {one["id"]: [row["look"] for row in one["rows"]] for one in content["claims"]}
+    # The look of a decision; the tie has none.
+    assert all(rows["easy"])
+    assert rows["tie"] == [None, None]
+    assert run_page(lab.run(claims=claims(lab)).csv.parent).content["looks"] == ""
 
 
 def test_a_fixed_run_is_continued_and_nothing_is_replaced(lab):
