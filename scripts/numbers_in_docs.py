@@ -153,10 +153,10 @@ def _where(frame: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
 
 
 @functools.cache
-def threshold(run: str, metric: str, level: float = 0.5, **where) -> Crossing:
-    """Return the theta at which success crosses a level: ``estimate``, ``low`` and ``high``."""
+def threshold(run: str, metric: str, level: float = 0.5, of: str = "theta", **where) -> Crossing:
+    """Return where success crosses a level along ``of``: ``estimate``, ``low`` and ``high``."""
     config = yaml.safe_load((_folder(run) / "config.yaml").read_text(encoding="utf-8"))
-    wins = rows(run, **where).groupby("theta")[metric].agg(["sum", "count"])
+    wins = rows(run, **where).groupby(of)[metric].agg(["sum", "count"])
     adaptive = isinstance(config["trials"], dict)
     return located_crossing(
         wins.index.to_numpy(), wins["sum"], wins["count"], sequential=adaptive, level=level
