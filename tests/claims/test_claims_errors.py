@@ -28,6 +28,6 @@ def test_a_family_of_claims_is_rarely_wrong(monkeypatch):
     import measure_verdicts
 
     monkeypatch.delitem(sys.modules, "measure_verdicts")
-    rng, claims, experiments = np.random.default_rng(8), measure_verdicts.compiled(), 200
+    rng, claims, experiments = np.random.default_rng(8), measure_verdicts.compiled(), 100
     wrong = sum(bool(measure_verdicts.wrong_tests(rng, 20, claims)) for _ in range(experiments))
     assert wrong / experiments <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / experiments)
