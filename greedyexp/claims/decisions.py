@@ -498,8 +498,9 @@ class Bounded(AnsweredTest):
     points: int
 
     def __post_init__(self) -> None:
-        # Without a violation, p is the probability of no violation if the rate were RARE.
-        self.p = 0.0 if self.violations else (1 - RARE) ** self.replicates
+        # The probability of no violation if the rate were RARE. A violation refutes the relation
+        # without a test. The rate may be RARE nevertheless, so the levels of other tests stay.
+        self.p = 1.0 if self.violations else (1 - RARE) ** self.replicates
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         self.p_adjusted, self.confidence, self.low = p_adjusted, confidence, 0.0

@@ -286,6 +286,24 @@ def test_a_trend_along_a_parameter_of_an_algorithm_is_paired_across_its_values()
         == [{"nu": 0.1}, {"nu": 0.5}]  # fmt: skip
 
 
+def test_a_violation_does_not_relax_the_other_tests_of_a_figure():
+    error = np.concatenate([[1.0], np.zeros(19)])
+    # Student's t is 2.2 with 19 degrees of freedom, so p = 0.04.
+    other = 0.5 + draws(3, 20)
+    other = (other - other.mean()) / other.std(ddof=1) + 2.2 / np.sqrt(20)
+    outcomes = {"a": error, "b": other}
+    frame = table({}, {
+        name: lambda _, values=values: {"frobenius_error": values}
+        for name, values in outcomes.items()
+    })  # fmt: skip
+    tests = ["always(frobenius_error(a) < 1)", "mean(b, frobenius_error) > 0"]
+    found = judge(frame, tests).tests
+    assert [one.verdict for one in found] == ["refuted", "inconclusive"]
+    assert found[1].p == pytest.approx(0.04, abs=0.005)
+    alone = only(judge(frame, tests[1]))
+    assert alone.verdict == "supported"
+
+
 def test_always_counts_replicates_and_one_violation_refutes():
     error = np.linspace(0, 1, 100)
     frame = table({}, {"a": lambda _: {"frobenius_error": error}}, s=4)
@@ -295,7 +313,7 @@ def test_always_counts_replicates_and_one_violation_refutes():
     assert held.p == pytest.approx(0.95**100)
     assert held.high == pytest.approx(1 - 0.05 ** (1 / 100))
     broken = only(judge(frame, "always(frobenius_error < 1)", words=words))
-    assert (broken.verdict, broken.estimate, broken.p) == ("refuted", 0.01, 0)
+    assert (broken.verdict, broken.estimate, broken.p) == ("refuted", 0.01, 1)
     few = only(judge(frame[:20], "always(frobenius_error <= 1)", words=words))
     # 0.95^59 is the first power below 5%.
     assert (few.verdict, few.needed_trials) == ("inconclusive", 59)
