@@ -349,7 +349,7 @@ def test_a_folder_is_drawn_with_panels_or_refused(tmp_path, monkeypatch):
     draw(write(tmp_path))
     (figure,) = seen
     titles = [axis.get_title() for axis in figure.axes if axis.get_title()]
-    assert titles == ["σ = 0.1", "σ = 0.3"]
+    assert titles == [r"$\sigma$ = 0.1", r"$\sigma$ = 0.3"]
     assert "20 trials per point, 95% Wilson bands" in figure.get_supxlabel()
     with pytest.raises(ConfigError, match="over the 13 values of 'noise_std'") as refused:
         draw(write(tmp_path, noises=[k / 10 for k in range(13)]))
