@@ -33,7 +33,9 @@ def test_the_lower_of_two_equal_curves_is_wider_and_its_markers_pale():
     assert note == "Curves too close to tell apart: a ≈ b."
     assert lower.get_linewidth() > upper.get_linewidth() + 2
     assert lower.get_markersize() > upper.get_markersize() + 2
-    assert lower.get_markerfacecolor() == lower.get_color() != lower.get_markeredgecolor()
+    assert lower.get_markerfacecolor() == lower.get_color() != upper.get_color()
+    # An outline of another colour would look like the ring of a published number.
+    assert lower.get_markeredgecolor() == lower.get_color()
     assert upper.get_linewidth() == other.get_linewidth()
     assert other.get_markeredgecolor() == other.get_color()
 

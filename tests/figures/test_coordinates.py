@@ -48,7 +48,7 @@ def test_each_panel_has_the_coordinates_of_one_algorithm_in_the_first_replicate(
         ]
         assert paths(figure, axis)[0].get_xdata().tolist() == [0, 1, 5, 20, 100]
     said = figure.get_supxlabel()
-    assert "profile smoke: replicate 0" in said
+    assert "profile smoke: one replicate (number 0)." in said
     assert "10 of 500 coordinates in each panel" in said
     assert "grow largest: 10, 20, 30, 40, 50, 60, 70, 80, 90, 100" in said.replace("\n", " ")
 
@@ -56,7 +56,7 @@ def test_each_panel_has_the_coordinates_of_one_algorithm_in_the_first_replicate(
 def test_another_replicate_can_be_shown(frame):
     figure = coordinates(frame, CONTEXT, replicate=1)
     assert paths(figure)[3].get_ydata()[-1] == pytest.approx(8)
-    assert "replicate 1" in figure.get_supxlabel()
+    assert "one replicate (number 1)" in figure.get_supxlabel()
     with pytest.raises(ConfigError, match="no coordinates of replicate 7") as caught:
         coordinates(frame, CONTEXT, replicate=7)
     assert caught.value.remedy == "It has 0, 1."
@@ -87,8 +87,17 @@ def test_panels_with_different_coordinates_say_how_many_each_has(frame):
     some = frame[~((frame["algorithm"] == "ours") & (frame["coordinate"] > 40))]
     assert "4 to 10 of 500 coordinates in each panel" in coordinates(some, CONTEXT).get_supxlabel()
     many = table(coordinate_rows(count=13))
-    assert "13 of 500 coordinates in each panel, those that grow largest\n" in (
-        coordinates(many, CONTEXT).get_supxlabel() + "\n"
+    assert "13 of 500 coordinates in each panel, those that grow largest." in (
+        coordinates(many, CONTEXT).get_supxlabel()
+    )
+
+
+def test_coordinates_that_differ_between_panels_are_named_over_all_panels(frame):
+    ours = frame["algorithm"] == "ours"
+    one = frame[~(ours & frame["coordinate"].eq(10)) & ~(~ours & frame["coordinate"].eq(20))]
+    said = coordinates(one, CONTEXT).get_supxlabel().replace("\n", " ")
+    assert (
+        "9 of 500 coordinates in each panel, those that grow largest; over all panels: 10" in said
     )
 
 

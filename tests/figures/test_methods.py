@@ -128,6 +128,16 @@ def test_an_entry_without_its_siblings_looks_like_its_algorithm():
     assert pair["omp"]["marker"] != pair["omp, again"]["marker"]
 
 
+def test_entries_of_one_algorithm_alone_in_a_figure_differ_in_colour():
+    names = list(NUMBERS)[:12]
+    twice = {"again": names[0], "more": names[0]}
+    whole = context(*names, **{f"{name}, again": name for name in names}, **twice)
+    drawn = [names[0], "again", "more"]
+    found = method_styles(whole, drawn)
+    assert len({found[label]["color"] for label in drawn}) == 3
+    assert len({found[label]["marker"] for label in drawn}) == 3
+
+
 def test_values_of_a_sweep_share_the_colour_of_their_entry():
     swept = {f"foba_obj (nu={nu})": "foba_obj" for nu in (1, 2, 3)}
     known = {label: Variant("foba_obj", ("nu",), label[8:]) for label in swept}

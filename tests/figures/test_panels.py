@@ -149,8 +149,12 @@ def noted(*lines):
 def test_a_note_is_broken_between_clauses():
     origin = "Someone & Another 2024, Corollaries 6 and 10 | rates, profile paper: medians of 20"
     first, second = f"{origin} replicates of each point,", "bands hold the middle half of them"
-    assert noted(f"{first} {second}", "", "short, and whole") == [first, second, "short, and whole"]
-    assert noted(f"{origin}, {second}") == [f"{origin}, {second}"], "it fits"
+    assert noted(f"{first} {second}", "", "short, and whole") == [
+        first,
+        f"{second}.",
+        "short, and whole.",
+    ]
+    assert noted(f"{origin}, {second}") == [f"{origin}, {second}."], "it fits"
 
 
 def test_a_clause_too_long_for_a_line_is_broken_between_words():

@@ -34,8 +34,8 @@ def bound_label(name: str) -> str:
 def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
     """Show each labelled line below another one around it, and return the labels of equal lines.
 
-    The lower line gets a wide and light line with large pale markers. Limits and scales of the
-    panel must be final.
+    The lower line gets a wide and light line with large pale markers. They have no outline, because
+    rings are published numbers. Limits and scales of the panel must be final.
     """
     measured = _groups(axis, [line for line in axis.lines if _is_curve(line, bound=False)])
     for group in measured:
@@ -113,11 +113,7 @@ def _widen(line: Line2D, above: int) -> None:
 
     if above == 0:
         return
-    colour = line.get_color()
-    red, green, blue = (0.5 + 0.5 * part for part in to_rgb(colour))
-    line.set_markeredgecolor(colour)
-    # Hollow markers are published numbers.
-    line.set_markerfacecolor((red, green, blue))
+    red, green, blue = (0.5 + 0.5 * part for part in to_rgb(line.get_color()))
     line.set_markersize(line.get_markersize() + _LARGER * above)
     line.set_color((red, green, blue))
     line.set_linewidth(line.get_linewidth() + _WIDER * above)

@@ -83,7 +83,8 @@ def method_styles(context: Context, labels: Iterable[str] = ()) -> dict[str, dic
     it, algorithms of plugins, algorithms whose number is taken) get the next free colours. If there
     are fewer free colours than further entries, these keep the colour of their algorithm. They get
     other dashes and markers only next to another entry of the algorithm, so a method looks the same
-    whatever tunes it. So do the values of a swept parameter.
+    whatever tunes it. So do the values of a swept parameter. Where entries of one algorithm are all
+    that is drawn, they have different colours.
 
     Parameters
     ----------
@@ -109,6 +110,10 @@ def method_styles(context: Context, labels: Iterable[str] = ()) -> dict[str, dic
         alone = all(one == label or places[one][0] != number for one in labels if one in places)
         if turn and alone and _algorithm(label, context) == _algorithm(owners[number], context):
             places[label] = number, 0
+    drawn = {places[label][0] if label in places else None for label in labels}
+    if len(drawn) == 1 and None not in drawn:
+        for label in labels:
+            places[label] = sum(places[label]) % len(COLOURS), 0
     for label, variant in context.variants.items():
         siblings = [one for one, other in context.variants.items() if other.entry == variant.entry]
         number, turn = places[variant.entry]

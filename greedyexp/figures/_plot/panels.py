@@ -239,7 +239,8 @@ class Panels:
         title : str
             What tells this figure apart from others of the experiment.
         note : sequence of str
-            Lines below the panels, broken to the width of the figure; empty ones are left out.
+            Lines below the panels, broken to the width of the figure, each with a full stop at its
+            end; empty ones are left out.
         """
         from matplotlib import rcParams
 
@@ -292,7 +293,8 @@ class Panels:
         from matplotlib import rcParams
 
         width = int(self._characters(rcParams["font.size"] - 1))
-        return [part for line in lines if line for part in _broken(line, width)]
+        ended = [line if line.endswith(".") else f"{line}." for line in lines if line]
+        return [part for line in ended for part in _broken(line, width)]
 
 
 def _fitted(label: str, inches: float) -> str:

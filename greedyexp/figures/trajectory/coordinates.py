@@ -76,7 +76,7 @@ def coordinates(
     if shown["coordinate"].nunique() > len(looks):
         handles.append(plot.legend_entry("other coordinates", **_GREY))
     note = [
-        f"{origin_text(context)}: replicate {rows['replicate'].iloc[0]}",
+        f"{origin_text(context)}: one replicate (number {rows['replicate'].iloc[0]})",
         _counts_text(rows, keys),
         failures_text(replicates(frame), "left out"),
     ]
@@ -141,5 +141,6 @@ def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
     of_all = f" of {sizes[0]:.0f}" if len(sizes) == 1 else ""
     known = sorted(rows["coordinate"].unique())
     names = ", ".join(f"{coordinate:.0f}" for coordinate in known)
-    named = f": {names}" if len(known) <= _MAX_NAMED else ""
+    among = "; over all panels" if len(known) > counts.max() else ""
+    named = f"{among}: {names}" if len(known) <= _MAX_NAMED else ""
     return f"{count_text(counts)}{of_all} coordinates in each panel, those that grow largest{named}"
