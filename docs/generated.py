@@ -184,9 +184,11 @@ def results_page(run: Path, folder: Path) -> str:
     blocks = [f"# {name}", " ".join(settings["description"].split())]
     blocks.append(f"`greedyexp run {name} --profile paper`")
     blocks += [picture.directive(folder) for picture in pictures(run)]
-    judged = json.loads((run / "claims.json").read_text(encoding="utf-8"))["claims"]
-    rows = [(f"{c['quote']} ({c['place']})", c["verdict"], _decisive(c)) for c in judged]
-    if rows:
+    # An experiment without claims has no such file.
+    verdicts = run / "claims.json"
+    if verdicts.is_file():
+        judged = json.loads(verdicts.read_text(encoding="utf-8"))["claims"]
+        rows = [(f"{c['quote']} ({c['place']})", c["verdict"], _decisive(c)) for c in judged]
         blocks += ["## Claims", _table(("statement", "verdict", "tests"), rows)]
     return "\n\n".join(blocks) + "\n"
 
