@@ -121,7 +121,8 @@ def same_on_every_processor(names, tmp_path):
     for name in names:
         shutil.copytree(RESULTS / name, tmp_path / name)
     first, *others = [verified(tmp_path, processor) for processor in PROCESSORS]
-    assert len(first) == len(names)
+    # An experiment without claims has no record.
+    assert len(first) == sum((RESULTS / name / "paper/claims.json").is_file() for name in names)
     for other in others:
         assert other == first
 
