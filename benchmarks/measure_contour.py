@@ -40,7 +40,7 @@ def contour(frame: pd.DataFrame, *, located: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["s", "n", "half_width"])
 
 
-def told(name: str, fits: int, found: pd.DataFrame) -> str:
+def summary(name: str, fits: int, found: pd.DataFrame) -> str:
     away = found["n"] - P * donoho_tanner(found["s"] / P)
     return (
         f"{name}: {fits} fits, half width {found['half_width'].mean():.2f} samples,"
@@ -56,15 +56,15 @@ def main() -> None:
         config = ROOT / "configs/phase_diagram.yaml"
         rows = greedyexp.run(config, out=folder, only="algorithm=lasso", progress=False)
     found = contour(rows, located=True)
-    print(told("along the contour", len(rows), found))
+    print(summary("along the contour", len(rows), found))
     for trials in range(2, grid["replicate"].max() + 2):
         part = grid[grid["replicate"] < trials]
         fixed = contour(part, located=False)
         if fixed["half_width"].mean() <= found["half_width"].mean():
-            print(told(f"full grid, {trials} trials", len(part), fixed))
+            print(summary(f"full grid, {trials} trials", len(part), fixed))
             print(f"{len(part) / len(rows):.1f} times fewer fits along the contour")
             break
-    print(told("full grid, all trials", len(grid), contour(grid, located=False)))
+    print(summary("full grid, all trials", len(grid), contour(grid, located=False)))
 
 
 if __name__ == "__main__":

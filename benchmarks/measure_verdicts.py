@@ -4,7 +4,7 @@ Each simulated experiment is a table of three algorithms that see the same data,
 claims about thresholds, slopes, proportions, means, ratios, data sets and trends. Most claims state
 the truth itself as a boundary: two equal algorithms are compared, or a number with its true value.
 Then every decision is wrong, whichever it is. Other claims are clearly true, so that Holm's method
-has something to reject, and some are barely true, of which a refutation is wrong. The probability
+has something to reject, and some are barely true, so that a refutation is wrong. The probability
 that an experiment has a wrong test must be at most 5%.
 
 With --page the shares are written into docs/guide/intervals.md.

@@ -124,7 +124,7 @@ def _replay_shares(ctx: click.Context, path: Path, share: float) -> int:
     def again(folder: Path) -> None:
         one = replay_share(folder, share, traceback=ctx.obj["traceback"])
         done.append(one)
-        click.echo(_told(one))
+        click.echo(_summary(one))
         for change in one.changes:
             click.echo(f"  note: {change}")
         values = one.values
@@ -138,7 +138,7 @@ def _replay_shares(ctx: click.Context, path: Path, share: float) -> int:
     return code or (failures.SOME_FAILED if differ else failures.DONE)
 
 
-def _told(one: ReplayedShare) -> str:
+def _summary(one: ReplayedShare) -> str:
     said = f"{one.folder}: {one.replicates} of {text.count(one.of, 'replicate')}"
     said += f"; {_counted(one.values)}"
     if one.digits < math.inf:
