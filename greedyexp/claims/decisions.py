@@ -231,10 +231,12 @@ def _add(
 
 
 def _trend_weights(trend: Trend, group: Group, table: Table) -> list[tuple[Group, float]]:
-    """Return the cells along a trend, each with its weight in the slope or intercept."""
+    """Return the cells along a trend, each with its weight in the slope, intercept or average."""
     labels = trend.form.algorithms
     along = {n for column in trend.columns for n in table.setting.zipped_with(column, labels)}
     cells = table.cells(group, sorted(along), labels)
+    if trend.name == "average":
+        return [(cell, 1 / len(cells)) for cell in cells]
     x = np.array([number(trend.along, cell, labels, table) for cell in cells])
     try:
         limit, slope = line_weights(x)
@@ -519,3 +521,27 @@ class Bounded(AnsweredTest):
 
     def decidable(self, trials: int, confidence: float) -> bool:
         return self.needed(confidence) <= trials
+
+
+@dataclass(kw_only=True)
+class Counted(AnsweredTest):
+    """A relation in all data sets that a claim is about, which leaves nothing to chance."""
+
+    held: int
+    replicates: int
+    always: bool
+
+    def __post_init__(self) -> None:
+        self.p = 0.0
+
+    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
+        self.p_adjusted, self.confidence = 0.0, 1.0
+        self.low = self.high = self.estimate
+        holds = self.held == self.replicates if self.always else 2 * self.held > self.replicates
+        self.verdict = Verdict.SUPPORTED if holds else Verdict.REFUTED
+
+    def needed(self, confidence: float) -> float:
+        return math.inf
+
+    def decidable(self, trials: int, confidence: float) -> bool:
+        return False

@@ -18,6 +18,7 @@ from greedyexp.claims.decisions import (
     Bounded,
     Compared,
     Contrast,
+    Counted,
     JudgedTest,
     Verdict,
     contrast,
@@ -138,11 +139,14 @@ def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
             case Monotone():
                 return _steps(test, estimator)
             case Always() if test.algorithms:
-                return [_always(test, test.algorithms, {}, estimator)]
+                return [_always(test, test.algorithms, {}, estimator, claim.exhaustive)]
             case Always():
                 wanted = claim.where.get("algorithm", list(table.setting.algorithms))
                 labels = sorted(as_list(wanted))
-                return [_always(test, [one], {"algorithm": one}, estimator) for one in labels]
+                return [
+                    _always(test, [one], {"algorithm": one}, estimator, claim.exhaustive)
+                    for one in labels
+                ]
     except MissingData as lack:
         return [_unanswered(test, {}, lack)]
 
@@ -240,7 +244,11 @@ def _compared(
 
 
 def _always(
-    test: Always, algorithms: list[str], shown: dict[str, Any], estimator: Estimator
+    test: Always,
+    algorithms: list[str],
+    shown: dict[str, Any],
+    estimator: Estimator,
+    exhaustive: bool,
 ) -> JudgedTest:
     """Test a relation in all rows of one algorithm, or in the common rows of several algorithms.
 
@@ -248,7 +256,8 @@ def _always(
     a run that did not converge proves nothing: either the relation or the run may be wrong. If
     replicates have rows of several kinds, only kinds that have all columns are used. If a run ended
     before it reached an accuracy, its number of iterations is unknown. With ``usually``, the share
-    of data sets with the relation in more than half of their rows is compared with one half.
+    of data sets with the relation in more than half of their rows is compared with one half. If the
+    claim is about exactly these data sets, the counts decide.
     """
     table = estimator.table
     try:
@@ -275,22 +284,35 @@ def _always(
     arms = frozenset(table.arms[ended].tolist())
     failed = _replicates(table, ended, FAILED)
     unconverged = _replicates(table, ended, (Status.NOT_CONVERGED.value,))
+    common: dict[str, Any] = {
+        "group": shown,
+        "text": test.text,
+        "failed": failed,
+        "unconverged": unconverged,
+        "arms": arms,
+    }
     if test.usually and known.any() and not (relevant & ~known).any():
         lost = table.pairs[ended[np.isin(table.frame["status"].to_numpy()[ended], FAILED)]]
         wins = _held_usually(pairs[known], ~violated[known], lost)
+        if exhaustive:
+            return Counted(
+                relation=test.relation,
+                estimate=wins.mean(),
+                trials=math.ceil(len(wins) / points),
+                held=int(wins.sum()),
+                replicates=len(wins),
+                always=False,
+                **common,
+            )
         sample = Sample(np.arange(len(wins)), failed, unconverged, points, arms)
         share = estimator.share(wins, sample)
         return Compared(
-            group=shown,
-            text=test.text,
             relation=">",
             boundary=0.5,
             estimate=share.value,
             trials=math.ceil(len(wins) / points),
-            failed=failed,
-            unconverged=unconverged,
-            arms=arms,
             contrast=Contrast((share,), np.ones(1), 0.0),
+            **common,
         )
     seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
     # A single violation refutes the relation; support needs all rows.
@@ -300,21 +322,19 @@ def _always(
         if not reason and not known.any():
             verb = "has no row" if len(algorithms) == 1 else "have no common row"
             reason = f"{' and '.join(algorithms)} {verb} with both sides"
+        if not reason and exhaustive and failed:
+            reason = "a run failed, and the claim is about every data set"
         if reason:
             return _unanswered(test, shown, MissingData(reason))
-    return Bounded(
-        group=shown,
-        text=test.text,
-        relation=test.relation,
-        estimate=len(violations) / len(seen),
-        trials=math.ceil(len(seen) / points),
-        failed=failed,
-        unconverged=unconverged,
-        arms=arms,
-        violations=len(violations),
-        replicates=len(seen),
-        points=points,
-    )
+    common |= {
+        "relation": test.relation,
+        "estimate": len(violations) / len(seen),
+        "trials": math.ceil(len(seen) / points),
+        "replicates": len(seen),
+    }
+    if exhaustive:
+        return Counted(held=len(seen) - len(violations), always=True, **common)
+    return Bounded(violations=len(violations), points=points, **common)
 
 
 def _held_usually(pairs: np.ndarray, holds: np.ndarray, lost: np.ndarray) -> np.ndarray:

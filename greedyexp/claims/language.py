@@ -167,7 +167,10 @@ class Peak:
 
 @dataclass(frozen=True)
 class Trend:
-    """Slope or intercept (``limit``) of the least-squares line of a form along an expression."""
+    """Slope or intercept (``limit``) of the least-squares line of a form along an expression.
+
+    ``average`` is the mean of the form over the values of one column.
+    """
 
     name: str
     form: Form
@@ -215,7 +218,7 @@ class Form:
 
     @property
     def trends(self) -> list[Trend]:
-        """Slopes and limits in the form."""
+        """Slopes, limits and averages in the form."""
         return [quantity for quantity, _ in self.terms if isinstance(quantity, Trend)]
 
     @property
@@ -324,6 +327,8 @@ class Claim:
         Selects rows: column -> value or list of values.
     margin : float or None
         Half width of the interval of values that count as equal.
+    exhaustive : bool
+        True if the claim is about exactly the data sets of the run, so that counts decide it.
     """
 
     id: str
@@ -334,6 +339,7 @@ class Claim:
     note: str = ""
     where: dict[str, Any] = field(default_factory=dict)
     margin: float | None = None
+    exhaustive: bool = False
 
 
 def named_in(test: Test) -> tuple[list[str], frozenset[str]]:

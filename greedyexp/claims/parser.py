@@ -44,7 +44,7 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit")
+QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit", "average")
 TESTS = {"increasing": ">", "decreasing": "<", "always": "", "usually": ""}
 WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
 # Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
@@ -101,7 +101,14 @@ def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Cl
         raise BadClaim(("test",), "a test with == needs a margin.", "Add 'margin: 0.05'.")
     if margin is not None and not equality:
         raise BadClaim(("margin",), "a margin is allowed only with ==.", "Remove it, or write ==.")
-    given = {key: entry[key] for key in ("place", "where", "margin", "note") if entry.get(key)}
+    if entry.get("exhaustive") and not all(isinstance(test, Always) for test in tests):
+        raise BadClaim(
+            ("exhaustive",),
+            "'exhaustive' is allowed only with always(...) and usually(...).",
+            "Remove it, or write one of these tests.",
+        )
+    optional = ("place", "where", "margin", "note", "exhaustive")
+    given = {key: entry[key] for key in optional if entry.get(key)}
     figure = entry.get("figure") or family
     return Claim(entry["id"], entry["quote"], figure, tuple(tests), **given)
 
@@ -389,7 +396,7 @@ class _Parser:
 
     def quantity(self, node: ast.Call, name: str) -> Quantity | Trend:
         match name:
-            case "slope" | "limit":
+            case "slope" | "limit" | "average":
                 return self.trend(node, name)
             case "ratio":
                 return self.ratio(node)
@@ -432,8 +439,10 @@ class _Parser:
         inner, along = _positional(node, name, ("quantity", "expression"))
         form = self.quantity_form(inner, name)
         if form.trends:
-            raise _error(f"{name} cannot contain another slope or limit.")
+            raise _error(f"{name} cannot contain another slope, limit or average.")
         expression, swept = self.along(along, form, name)
+        if name == "average" and not isinstance(expression, Column):
+            raise _error(f"average needs a column, not the expression '{_source(along)}'.")
         check_columns(form, columns_of(expression), (), self.setting)
         return Trend(name, form, expression, swept)
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from greedyexp.claims.decisions import AnsweredTest, Bounded, JudgedTest, Verdict
+from greedyexp.claims.decisions import AnsweredTest, Bounded, Counted, JudgedTest, Verdict
 from greedyexp.claims.evaluation import JudgedClaim
 from greedyexp.claims.looks import Verdicts
 from greedyexp.stats.looks import Looks
@@ -98,6 +98,7 @@ def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
         **{key: getattr(claim, key) for key in ("id", "quote", "place", "figure")},
         "test": [test.text for test in claim.tests],
         **{key: getattr(claim, key) for key in ("where", "margin", "note")},
+        **({"exhaustive": True} if claim.exhaustive else {}),
         "verdict": judged.verdict.value,
         "reason": reason(judged),
         "trials": min(trials, default=None),
@@ -155,6 +156,11 @@ def _estimate_words(test: AnsweredTest) -> str:
         return (
             f"{test.violations} of {test.replicates} replicates violate it, a rate of at most"
             f" {number_words(test.high)} at {level}"
+        )
+    if isinstance(test, Counted):
+        return (
+            f"it holds in {test.held} of {test.replicates} data sets, which are all that the claim"
+            " is about"
         )
     trials = f"{test.trials} {'trial' if test.trials == 1 else 'trials'} per point"
     return (

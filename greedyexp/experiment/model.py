@@ -97,6 +97,10 @@ class ClaimEntry(Section):
     figure: str = Field(
         default="", description="Figure; p-values of its claims are corrected for their number."
     )
+    exhaustive: bool = Field(
+        default=False,
+        description="The claim is about exactly the data sets of the run; for always and usually.",
+    )
     note: str = Field(default="", description="How the words become the test, and why.")
 
 

@@ -26,7 +26,7 @@ def words(*, sweep=None, algorithms=("gd", "cd")):
     return setting_of(design_of(config), MEASURED, ("p", "n_samples", "lam"))
 
 
-def judge(rows, test, *, where=None, margin=None, **given):
+def judge(rows, test, *, where=None, margin=None, exhaustive=False, **given):
     """Judge one claim on rows; cells without a value are empty."""
     empty = dict.fromkeys([*KEYS, *NUMBERS])
     plain = {"p": 10, "n_samples": 50, "lam": None, "algorithm": "gd", "status": "ok"}
@@ -34,6 +34,7 @@ def judge(rows, test, *, where=None, margin=None, **given):
     frame[list(KEYS[1:] + NUMBERS)] = frame[list(KEYS[1:] + NUMBERS)].astype(float)
     setting = words(**given)
     entry = {"id": "one", "quote": "q", "test": test, "where": where, "margin": margin}
+    entry["exhaustive"] = exhaustive
     return evaluate_claims([compile_claim(entry, setting, "1")], frame, setting)[0]
 
 

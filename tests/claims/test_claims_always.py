@@ -10,6 +10,7 @@ from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
 
 from greedyexp.claims.parser import parse
+from greedyexp.claims.report import sentence
 from greedyexp.core.errors import ConfigError
 from greedyexp.stats.proportions import wilson
 
@@ -73,6 +74,25 @@ def test_usually_counts_data_sets_in_which_most_rows_hold():
     few = only(judge(below(3), "usually(gap < 1)", **GD))
     assert (few.estimate, few.verdict) == (1.0, "inconclusive")
     assert few.needed_trials == 4
+
+
+def test_counts_decide_a_claim_about_exactly_these_data_sets():
+    about = {**GD, "exhaustive": True}
+    held = judge(below(3), "always(gap < 1)", **about)
+    assert (held.verdict, only(held).p) == ("supported", 0.0)
+    assert sentence(only(held)).endswith("supported.")
+    assert "3 of 3 data sets" in sentence(only(held))
+    assert judge(below(3, most=[1]), "always(gap < 1)", **about).verdict == "refuted"
+    for none, verdict in (([0], "supported"), ([0, 1], "refuted")):
+        judged = judge(below(3, none=none), "usually(gap < 1)", **about)
+        assert (judged.verdict, only(judged).held) == (verdict, 3 - len(none))
+    # Half of the data sets are not most of them.
+    assert judge(below(2, none=[0]), "usually(gap < 1)", **about).verdict == "refuted"
+    lost = only(judge([*below(3), failure(3)], "always(gap < 1)", **about))
+    assert lost.verdict == "inconclusive"
+    assert lost.reason == "a run failed, and the claim is about every data set"
+    lost = judge([*below(2), failure(2), failure(3)], "usually(gap < 1)", **about)
+    assert lost.verdict == "refuted"
 
 
 def test_half_of_the_rows_are_not_most():

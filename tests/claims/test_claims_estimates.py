@@ -244,6 +244,38 @@ def test_slope_and_limit_are_least_squares_over_groups():
             assert test.estimate - low == pytest.approx(np.linalg.norm(weights * half))
 
 
+def test_an_average_weighs_the_values_of_a_column_equally():
+    # The differences of two success curves, averaged over unequally spaced points.
+    theta, n = [0.6, 0.8, 3.0], 40
+    shared, own = draws(8, (3, n)), draws(9, (3, n))
+    frame = table(
+        {"theta": theta},
+        {
+            "a": lambda point: {"support": shared[theta.index(point["theta"])] > -0.5},
+            "b": lambda point: {"support": (shared + own / 2)[theta.index(point["theta"])] > 0},
+        },
+    )
+    sweep = {"theta": theta}
+    text = "average(proportion(a, support), theta) > average(proportion(b, support), theta)"
+    test = only(judge(frame, text, sweep=sweep))
+    rates = [frame[frame.algorithm == label].support.mean() for label in "ab"]
+    assert test.estimate == pytest.approx(rates[0] - rates[1])
+    assert test.group == {}
+    parts = [
+        only(judge(frame[frame.theta == value], "proportion(a, support) > proportion(b, support)"))
+        for value in theta
+    ]
+    ends = [part.contrast.interval(test.confidence) for part in parts]
+    for end, side in ((test.low, 0), (test.high, 1)):
+        distances = [each[side] - part.estimate for each, part in zip(ends, parts, strict=True)]
+        assert abs(end - test.estimate) == pytest.approx(np.linalg.norm(distances) / 3)
+    # It differs from the proportion over all points, whose weights follow the trials.
+    uneven = frame[(frame.theta != 3.0) | (frame.replicate < 10)]
+    again = only(judge(uneven, text, sweep=sweep))
+    means = uneven.groupby(["algorithm", "theta"]).support.mean().groupby("algorithm").mean()
+    assert again.estimate == pytest.approx(means["a"] - means["b"])
+
+
 def test_trends_of_differences_keep_the_pairing():
     p = [10, 20, 40]
     shared = draws(8, (3, 8)) * 5

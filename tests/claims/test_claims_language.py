@@ -79,7 +79,9 @@ REFUSED = [
     ("limit(threshold(t_path), 1 / log(p)) < p", "'p' takes several values"),
     ("limit(threshold(t_path), p) < threshold(t_path)", "another trend"),
     ("limit(threshold(t_path), p) < limit(threshold(t_path), kappa)", "different columns"),
-    ("limit(slope(threshold(t_path), p), kappa) < 1", "another slope or limit"),
+    ("limit(slope(threshold(t_path), p), kappa) < 1", "another slope, limit or average"),
+    ("average(threshold(t_path), log(p)) < 1", "average needs a column"),
+    ("average(threshold(t_path), s) < 1", "average needs a swept column"),
     ("ratio(threshold(t_path), threshold(t_lasso)) < 1", "two means"),
     (
         "ratio(mean(t_path, t_size), mean(t_lasso, t_size))"
