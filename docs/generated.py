@@ -47,6 +47,7 @@ def write(docs: Path) -> None:
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
+    _replace(pages / "runs.md", runs_page(docs.parent))
     (pages / "results").mkdir(exist_ok=True)
     for run in results(docs.parent):
         page = pages / "results" / f"{run.parent.name}.md"
@@ -220,6 +221,40 @@ def verdicts_page(root: Path) -> str:
         ]
         blocks.append(_table(("claim", "statement", "tests"), rows))
     return "\n\n".join(blocks) + "\n"
+
+
+def runs_page(root: Path) -> str:
+    """Return a page on what the committed runs took, with the commit and the verdicts of each."""
+    rows, hours = [], 0.0
+    for manifest in sorted((root / "results").glob("*/paper/manifest.json")):
+        name = manifest.parents[1].name
+        run = json.loads(manifest.read_text(encoding="utf-8"))
+        hours += run["algorithm_seconds"] / 3600
+        verdicts = manifest.with_name("claims.json")
+        judged = json.loads(verdicts.read_text(encoding="utf-8")) if verdicts.is_file() else {}
+        found = [claim["verdict"] for claim in judged.get("claims", [])]
+        rows.append(
+            (
+                f"[`{name}`](results/{name}.md)",
+                run["replicates"]["done"],
+                f"{run['algorithm_seconds']:.0f}",
+                *(found.count(verdict) for verdict in ("supported", "refuted", "inconclusive")),
+                f"`{run['git']['commit'][:7]}`" + (", with changes" if run["git"]["dirty"] else ""),
+            )
+        )
+    heading = ("experiment", "replicates", "seconds", "supported", "refuted", "open", "commit")
+    return (
+        "\n\n".join(
+            [
+                "# Committed runs",
+                f"The paper profiles of all experiments took {hours:.1f} hours of one core. The seconds are"
+                " those that the algorithms took, on cores that often had other work. A replicate is one"
+                " fit, or one trajectory.",
+                _table(heading, rows),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _decisive(claim: dict[str, Any]) -> str:
