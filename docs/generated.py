@@ -247,9 +247,9 @@ def runs_page(root: Path) -> str:
         "\n\n".join(
             [
                 "# Committed runs",
-                f"The paper profiles of all experiments took {hours:.1f} hours of one core. The seconds are"
-                " those that the algorithms took, on cores that often had other work. A replicate is one"
-                " fit, or one trajectory.",
+                f"The paper profiles of all experiments took {hours:.1f} hours of one core. The"
+                " seconds are those of the algorithms, on cores that often had other work. A"
+                " replicate is one fit or trajectory. `make paper` computes all of them again.",
                 _table(heading, rows),
             ]
         )
