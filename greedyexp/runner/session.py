@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from greedyexp.config.patches import changes
+from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.design import DECIDED
-from greedyexp.experiment.model import Experiment
+from greedyexp.experiment.model import Experiment, Point
 from greedyexp.protocols.base import Status
+from greedyexp.protocols.problem_contract import same_problem
 from greedyexp.runner.code_version import plugin_sources
-from greedyexp.runner.copies import refuse_copies
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine
+from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
 from greedyexp.runner.folder_status import installation, remember_complete
 from greedyexp.runner.journal import Journal, JournalEntry
@@ -129,7 +131,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
     if experiment.adaptive and experiment.adaptive.until_decided:
-        refuse_copies(experiment)
+        _refuse_copies(experiment)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
@@ -194,6 +196,40 @@ def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
             f"Warning: the serial engine does not enforce the time limit of {time_limit:g} s.",
             file=sys.stderr,
         )
+
+
+def _refuse_copies(experiment: Experiment) -> None:
+    """Raise ``ConfigError`` if data from files are the same in every replicate.
+
+    Copies of one replicate would look like many that agree. They are none if an algorithm or its
+    cross-validation draws at random.
+    """
+    for spec in experiment.algorithms:
+        if spec.tuning == "cv" or registry.find("algorithm", spec.name).takes_rng:
+            return
+    evaluator = Evaluator(work_of(experiment))
+    blocks = {(point.label, point.generator): point for point in reversed(experiment.points)}
+    for point in blocks.values():
+        if _copied(evaluator, point):
+            raise ConfigError(
+                f"the data of '{point.generator}' are the same in every replicate, so that more"
+                " trials decide nothing.",
+                place="data" if point.label is None else f"data {point.label}",
+                remedy="Give a number of trials.",
+            )
+
+
+def _copied(evaluator: Evaluator, point: Point) -> bool:
+    """Return True if the first two replicates of a point with data from files are equal."""
+    reads = registry.find("generator", point.generator).reads
+    if reads is None or not any(True for _ in reads(**point.params)):
+        return False
+    try:
+        one, other = (evaluator.problem(point.generator, point.params, k) for k in (0, 1))
+    except Exception:
+        # The run records the failure.
+        return False
+    return same_problem(one, other)
 
 
 def _engine(options: RunOptions) -> Engine:
