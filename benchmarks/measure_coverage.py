@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit, ndtr
 
-from greedyexp.claims.decisions import contrast
+from greedyexp.claims.contrasts import contrast
 from greedyexp.claims.estimates import Estimator
 from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Algorithm, Setting

@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedyexp.claims.decisions import (
-    Bounded,
-    Compared,
-    Contrast,
-    Counted,
-    JudgedTest,
-    Verdict,
-    contrast,
-    number,
-)
+from greedyexp.claims.contrasts import Contrast, contrast, number
+from greedyexp.claims.decisions import Bounded, Compared, Counted, JudgedTest, Verdict
 from greedyexp.claims.estimates import Estimator, Sample
 from greedyexp.claims.language import (
     Always,
