@@ -30,7 +30,7 @@ def drawn(*heights, panels=1, log=False):
 
 def test_the_lower_of_two_equal_curves_is_wider_and_its_markers_pale():
     note, (lower, upper, other) = drawn(X + 1, X + 1, X + 2)
-    assert note == "Curves too close to tell apart: a ≈ b."
+    assert note == "Curves that nearly coincide: a ≈ b."
     assert lower.get_linewidth() > upper.get_linewidth() + 2
     assert lower.get_markersize() > upper.get_markersize() + 2
     assert lower.get_markerfacecolor() == lower.get_color() != upper.get_color()
@@ -47,17 +47,33 @@ def test_equal_is_what_looks_equal(apart, equal):
 
 
 def test_on_a_logarithmic_axis_small_differences_are_seen():
-    assert drawn(0.2 + 0 * X, 0.21 + 0 * X)[0] != ""
-    assert drawn(0.2 + 0 * X, 0.21 + 0 * X, log=True)[0] == ""
+    assert drawn(0.2 + 0 * X, 0.23 + 0 * X)[0] != ""
+    assert drawn(0.2 + 0 * X, 0.23 + 0 * X, log=True)[0] == ""
+
+
+def test_steep_curves_are_compared_across_and_not_upwards():
+    flat, steep = np.array([1, 1, 1, 9, 9.0]), np.array([1, 1, 5, 9, 9.0])
+    lower = 0.17 * (X == 2)
+    assert drawn(flat, flat + lower)[0] == ""
+    note, lines = drawn(steep, steep + lower)
+    assert note == "Curves that nearly coincide: a ≈ b."
+    # Neither hides the other.
+    assert lines[0].get_linewidth() == lines[1].get_linewidth()
+
+
+def test_a_bundle_is_named_whole_although_its_outer_curves_differ():
+    step = np.full(5, 0.1)
+    note, _ = drawn(X + 1, X + 3, X + 1 + step, X + 1 + 2 * step)
+    assert note == "Curves that nearly coincide: a ≈ c ≈ d."
 
 
 def test_panels_are_named_unless_all_have_the_same():
-    assert drawn(X, X, panels=2)[0] == "Curves too close to tell apart: a ≈ b (k = 0)."
+    assert drawn(X, X, panels=2)[0] == "Curves that nearly coincide: a ≈ b (k = 0)."
 
 
 def test_large_groups_are_only_named():
     note, lines = drawn(X, X, X, X)
-    assert note == "Curves too close to tell apart: a ≈ b ≈ c ≈ d."
+    assert note == "Curves that nearly coincide: a ≈ b ≈ c ≈ d."
     assert len({line.get_linewidth() for line in lines}) == 1
 
 
@@ -70,7 +86,7 @@ def test_bounds_that_coincide_are_named_and_stay_thin():
         draw_bound(axis, pd.Series(X), pd.Series(X + 3), "black", "--", name)
     draw_bound(axis, pd.Series(X), pd.Series(X + 4), "black", "--", "bound of c")
     note = grid.finish().get_supxlabel()
-    assert note == "Curves too close to tell apart: bound of a ≈ bound of b."
+    assert note == "Curves that nearly coincide: bound of a ≈ bound of b."
     assert len({line.get_linewidth() for line in axis.lines[1:]}) == 1
 
 
@@ -81,5 +97,5 @@ def test_figures_name_methods_by_their_titles():
         for x in (1, 2, 3)
     ]
     figure = comparison(pd.DataFrame(rows), CONTEXT, row="x", metrics=["error"])
-    assert "Curves too close to tell apart: A ≈ B." in figure.get_supxlabel()
+    assert "Curves that nearly coincide: A ≈ B." in figure.get_supxlabel()
     assert legend_texts(figure) == ["A", "B", "c"]

@@ -1,10 +1,11 @@
-"""Curves that lie on top of each other: found from the data, made visible, named in the note.
+"""Curves that lie on or beside each other: found from the data, made visible, named in the note.
 
 Bounds are found and named too. They are thin lines with dashes, so they are left as they are.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# Curves are equal if they differ by at most this much, in points.
-_NEAR = 0.75
+# One of two curves hides the other if they are nowhere further apart than this, in points.
+_HIDDEN = 0.75
+# They are near each other if the gap between them is nowhere wider than a line, in points.
+_NEAR = 2.8
 # How much wider a line and its markers are than those of the next line above it, in points.
 _WIDER, _LARGER = 2.6, 3.0
 # Larger groups would be ribbons; they are only named.
@@ -32,33 +35,37 @@ def bound_label(name: str) -> str:
 
 
 def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
-    """Show each labelled line below another one around it, and return the labels of equal lines.
+    """Show each labelled line below an equal one around it, and return the labels of near lines.
 
     The lower line gets a wide and light line with large pale markers. They have no outline, because
     rings are published numbers. Limits and scales of the panel must be final.
     """
-    measured = _groups(axis, [line for line in axis.lines if _is_curve(line, bound=False)])
-    for group in measured:
+    curves = [line for line in axis.lines if _is_curve(line, bound=False)]
+    for group in _groups(axis, curves, _HIDDEN):
         if len(group) <= _MOST_SHOWN:
             for above, line in enumerate(reversed(group)):
                 _widen(line, above)
-    bounds = _groups(axis, [line for line in axis.lines if _is_curve(line, bound=True)])
-    labels = [[str(line.get_label()) for line in group] for group in (*measured, *bounds)]
+    bounds = [line for line in axis.lines if _is_curve(line, bound=True)]
+    near = [*_groups(axis, curves, _NEAR), *_groups(axis, bounds, _NEAR)]
+    labels = [[str(line.get_label()) for line in group] for group in near]
     named = [tuple(dict.fromkeys(one.removeprefix(_BOUND) for one in group)) for group in labels]
     return [group for group in named if len(group) > 1]
 
 
-def _groups(axis: Axes, lines: Sequence[Line2D]) -> list[list[Line2D]]:
-    """Divide lines into groups of equal ones."""
-    groups: list[list[Line2D]] = []
-    for line in lines:
-        for group in groups:
-            if _equal(axis, group[0], line):
-                group.append(line)
-                break
-        else:
-            groups.append([line])
-    return groups
+def _groups(axis: Axes, lines: Sequence[Line2D], most: float) -> list[list[Line2D]]:
+    """Divide lines into groups in which each is at most some points apart from another one."""
+    # Limits that nobody has set are found when they are asked for.
+    axis.get_xlim()
+    scale = 72 / axis.figure.dpi
+    places = [scale * axis.transData.transform(_points(line)) for line in lines]
+    groups: list[list[int]] = []
+    for new, place in enumerate(places):
+        joined = [
+            group for group in groups if any(_distance(place, places[one]) <= most for one in group)
+        ]
+        groups = [group for group in groups if group not in joined]
+        groups.append([*itertools.chain.from_iterable(joined), new])
+    return [[lines[one] for one in sorted(group)] for group in sorted(groups, key=min)]
 
 
 def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> str:
@@ -81,7 +88,7 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
             where = f" ({few or f'{len(names)} of {len(panels)} panels'})"
         texts.append(f"{' ≈ '.join(group)}{where}")
     # Names may have commas.
-    return f"Curves too close to tell apart: {'; '.join(texts)}." if texts else ""
+    return f"Curves that nearly coincide: {'; '.join(texts)}." if texts else ""
 
 
 def _is_curve(line: Line2D, *, bound: bool) -> bool:
@@ -98,13 +105,24 @@ def _points(line: Line2D) -> np.ndarray:
     return finite
 
 
-def _equal(axis: Axes, one: Line2D, other: Line2D) -> bool:
-    """Return True if two lines have the same places and the same heights up to rounding."""
-    a, b = _points(one), _points(other)
-    if a.shape != b.shape or not np.array_equal(a[:, 0], b[:, 0]):
-        return False
-    apart = axis.transData.transform(a) - axis.transData.transform(b)
-    return bool(np.abs(apart).max() <= _NEAR * axis.figure.dpi / 72)
+def _distance(one: np.ndarray, other: np.ndarray) -> float:
+    """Return how far a curve is from another one where they are furthest apart."""
+    return max(_furthest(one, other), _furthest(other, one))
+
+
+def _furthest(points: np.ndarray, curve: np.ndarray) -> float:
+    """Return the largest distance of a point from a curve, which is a chain of straight lines."""
+    least = np.full(len(points), np.inf)
+    for start, end in itertools.pairwise(curve):
+        along, length = end - start, float((end - start) @ (end - start))
+        part = (
+            np.clip((points - start) @ along / length, 0.0, 1.0)
+            if length
+            else np.zeros(len(points))
+        )
+        apart = points - start - part[:, None] * along
+        least = np.minimum(least, np.hypot(*apart.T))
+    return float(least.max())
 
 
 def _widen(line: Line2D, above: int) -> None:
