@@ -210,7 +210,7 @@ def _draw(
         axis.axhline(beside.equal, **plot.REFERENCE_LINE, gid="equal")
     for label, bound in beside.bounds.groupby("algorithm", sort=True):
         style = styles.of(label)
-        look = (style["color"], _BOUND, f"bound of {style['label']}")
+        look = (plot.bound_style(_BOUND, style), f"bound of {style['label']}")
         plot.draw_bound(axis, bound["place"], bound["value"], *look)
     intervals = points["low"].notna().any()
     size = 4.0 if points["place"].nunique() <= _MAX_TICKS else 3.0

@@ -44,9 +44,9 @@ def constants(
     """The mean of each constant over replicates against ``x``, one line for each.
 
     All panels share the vertical axis; the panels of a row share the horizontal one. Bars are 95% t
-    intervals of the mean; on a linear axis lines and bars are shifted by a few points. A bar that
-    extends to 0 is cut off at the logarithmic axis and ends in an arrow. Replicates that failed are
-    not in the means and are counted below. Means of 0 cannot be drawn and are counted too.
+    intervals of the mean; lines and bars are shifted by a few points. A bar that extends to 0 is
+    cut off at the logarithmic axis and ends in an arrow. Replicates that failed are not in the
+    means and are counted below. Means of 0 cannot be drawn and are counted too.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)
     table = _means(frame, keys)

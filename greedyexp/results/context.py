@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design, Variant
@@ -52,6 +53,9 @@ class Context:
         Part of the run in the table, such as ``3 of 12 replicates``; empty if it is complete.
     counted : str
         What sizes count: ``features``, or what the rows of coefficients are, such as ``sensors``.
+    accuracy : str
+        ``relative`` if accuracies of the objective are fractions of the first gap, ``absolute`` if
+        they are gaps; empty if the experiment does not say.
     title : str
         Title of the figure; empty if it describes the rows that it shows.
     """
@@ -68,6 +72,7 @@ class Context:
     variants: dict[str, Variant] = field(default_factory=dict)
     part: str = ""
     counted: str = "features"
+    accuracy: str = ""
     title: str = ""
 
     @property
@@ -132,6 +137,7 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         variants={one.label: one for one in variants if one.swept},
         part=part,
         counted=_counted(design),
+        accuracy=str(_setting(design, "trajectory", "accuracy") or ""),
     )
 
 
@@ -154,7 +160,12 @@ def _suffix_text(variant: Variant) -> str:
 
 def _counted(design: Design) -> str:
     """Return what the sizes of protocol ``selection`` count."""
-    protocol = design.settings.get("protocol")
-    chosen = protocol.get("selection") if isinstance(protocol, Mapping) else None
-    by_rows = isinstance(chosen, Mapping) and chosen.get("by") == "rows"
+    by_rows = _setting(design, "selection", "by") == "rows"
     return "sensors" if by_rows and set(design.generators) <= _OF_SENSORS else "features"
+
+
+def _setting(design: Design, protocol: str, name: str) -> Any:
+    """Return a setting of a protocol; None if the experiment does not give it."""
+    protocols = design.settings.get("protocol")
+    chosen = protocols.get(protocol) if isinstance(protocols, Mapping) else None
+    return chosen.get(name) if isinstance(chosen, Mapping) else None

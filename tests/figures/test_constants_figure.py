@@ -133,7 +133,7 @@ def test_intervals_at_one_size_are_shifted_by_points(frame):
             assert line.get_transform() == bar.get_transform(), "a bar belongs to its marker"
         places = [bar.get_window_extent().x0 for bar in bars]
         apart = {round(72 * abs(a - b) / figure.dpi, 1) for a in places for b in places}
-        assert (1.5 in apart) == (scale == "linear"), "a logarithmic axis has no shifts"
+        assert 1.5 in apart
 
 
 def test_bad_columns_are_refused(frame):

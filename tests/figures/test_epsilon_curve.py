@@ -54,6 +54,12 @@ def test_points_are_medians_over_replicates_and_one_panel_is_one_algorithm(frame
     assert "bands: smallest to largest" in figure.get_supxlabel().replace("\n", " ")
 
 
+@pytest.mark.parametrize("accuracy", ["relative", "absolute"])
+def test_the_colour_bar_says_of_what_the_accuracies_are(frame, accuracy):
+    figure = epsilon_curve(frame, replace(CONTEXT, accuracy=accuracy))
+    assert figure.axes[-1].get_ylabel() == rf"{accuracy} accuracy $\varepsilon$"
+
+
 def iterations_needed(frame, keys):
     rows = records(frame, "epsilon", [*keys, "epsilon"])
     return spread_reached(rows, [*keys, "epsilon"], "iterations")

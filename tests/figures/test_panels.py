@@ -204,4 +204,5 @@ def test_long_labels_are_broken_between_words_but_not_in_formulas():
 
 def test_ticks_of_a_short_logarithmic_axis_are_closer():
     assert log_ticks(0.09, 0.42) == [0.1, 0.15, 0.2, 0.3, 0.4]
-    assert log_ticks(0.09, 0.8) == [0.1, 0.2, 0.5]
+    assert log_ticks(0.055, 0.55) == [0.06, 0.08, 0.1, 0.2, 0.3, 0.4]
+    assert log_ticks(0.09, 2.0) == [0.1, 0.2, 0.5, 1.0, 2.0]

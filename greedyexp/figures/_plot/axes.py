@@ -139,11 +139,12 @@ def set_ticks(axis: Axis, ticks: Sequence[float], labels: Sequence[str] | None =
 def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
     """Return readable ticks: 1, 2, 5 or 1, 3 times powers of ten, or only powers of ten.
 
-    Ticks are closer if the limits are less than a factor of eight apart.
+    Ticks are closer if the limits are less than a factor of twenty apart.
     """
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     few = [((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99))]
     close = [((1, 1.5, 2, 3, 4, 5, 6, 8), 1)] if high < 8 * low else []
+    close += [((1, 2, 3, 4, 6, 8), 1)] if high < 20 * low else []
     for subs, step in (*close, *few):
         powers = range(step * (first // step), last + 1, step)
         ticks = [float(f"{sub}e{power}") for power in powers for sub in subs]

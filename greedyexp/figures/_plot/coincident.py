@@ -6,7 +6,7 @@ Bounds are found and named too. They are thin lines with dashes, so they are lef
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # One of two curves hides the other if they are nowhere further apart than this, in points.
 _HIDDEN = 0.75
-# They are near each other if the gap between them is nowhere wider than a line, in points.
-_NEAR = 2.8
+# They nearly coincide if the gap between them is nowhere wider than a line and mostly none.
+_WIDEST, _MEAN = 2.8, 0.5
 # How much wider a line and its markers are than those of the next line above it, in points.
 _WIDER, _LARGER = 2.6, 3.0
 # Larger groups would be ribbons; they are only named.
@@ -41,19 +41,21 @@ def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
     rings are published numbers. Limits and scales of the panel must be final.
     """
     curves = [line for line in axis.lines if _is_curve(line, bound=False)]
-    for group in _groups(axis, curves, _HIDDEN):
+    for group in _groups(axis, curves, _hides):
         if len(group) <= _MOST_SHOWN:
             for above, line in enumerate(reversed(group)):
                 _widen(line, above)
     bounds = [line for line in axis.lines if _is_curve(line, bound=True)]
-    near = [*_groups(axis, curves, _NEAR), *_groups(axis, bounds, _NEAR)]
+    near = [*_groups(axis, curves, _nearly_coincide), *_groups(axis, bounds, _hides)]
     labels = [[str(line.get_label()) for line in group] for group in near]
     named = [tuple(dict.fromkeys(one.removeprefix(_BOUND) for one in group)) for group in labels]
     return [group for group in named if len(group) > 1]
 
 
-def _groups(axis: Axes, lines: Sequence[Line2D], most: float) -> list[list[Line2D]]:
-    """Divide lines into groups in which each is at most some points apart from another one."""
+def _groups(
+    axis: Axes, lines: Sequence[Line2D], joined_at: Callable[[np.ndarray], bool]
+) -> list[list[Line2D]]:
+    """Divide lines into groups in which each is joined to another one by their distances."""
     # Limits that nobody has set are found when they are asked for.
     axis.get_xlim()
     scale = 72 / axis.figure.dpi
@@ -61,7 +63,7 @@ def _groups(axis: Axes, lines: Sequence[Line2D], most: float) -> list[list[Line2
     groups: list[list[int]] = []
     for new, place in enumerate(places):
         joined = [
-            group for group in groups if any(_distance(place, places[one]) <= most for one in group)
+            group for group in groups if any(joined_at(_apart(place, places[k])) for k in group)
         ]
         groups = [group for group in groups if group not in joined]
         groups.append([*itertools.chain.from_iterable(joined), new])
@@ -105,24 +107,28 @@ def _points(line: Line2D) -> np.ndarray:
     return finite
 
 
-def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Return how far a curve is from another one where they are furthest apart."""
-    return max(_furthest(one, other), _furthest(other, one))
+def _hides(distances: np.ndarray) -> bool:
+    return bool(distances.max() <= _HIDDEN)
 
 
-def _furthest(points: np.ndarray, curve: np.ndarray) -> float:
-    """Return the largest distance of a point from a curve, which is a chain of straight lines."""
+def _nearly_coincide(distances: np.ndarray) -> bool:
+    beside = distances.max() <= _WIDEST and distances.mean() <= _MEAN
+    return bool(beside) or _hides(distances)
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the distance of each corner of two curves from the other curve."""
+    return np.concatenate([_distances(one, other), _distances(other, one)])
+
+
+def _distances(points: np.ndarray, curve: np.ndarray) -> np.ndarray:
+    """Return the distances of points from a chain of straight lines."""
     least = np.full(len(points), np.inf)
     for start, end in itertools.pairwise(curve):
-        along, length = end - start, float((end - start) @ (end - start))
-        part = (
-            np.clip((points - start) @ along / length, 0.0, 1.0)
-            if length
-            else np.zeros(len(points))
-        )
-        apart = points - start - part[:, None] * along
-        least = np.minimum(least, np.hypot(*apart.T))
-    return float(least.max())
+        along, length = end - start, float((end - start) @ (end - start)) or 1.0
+        part = np.clip((points - start) @ along / length, 0.0, 1.0)
+        least = np.minimum(least, np.hypot(*(points - start - part[:, None] * along).T))
+    return least
 
 
 def _widen(line: Line2D, above: int) -> None:

@@ -35,6 +35,8 @@ _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 # Size of an open arrow in points.
 _ARROW = 7.0
 _BOUND_WIDTH = 1.0
+# Distance of the markers along a bound, in parts of the diagonal of the panel.
+_BETWEEN_MARKERS = 0.3
 # As a line, a bound that is known at a single place would be invisible.
 _BOUND_MARKERS = cycle(LINES, ("_", "x", "+", "1", "2"))
 
@@ -55,7 +57,7 @@ def draw_interval(
     Parameters
     ----------
     shift : float
-        Shift to the right in points, which a logarithmic axis does not have.
+        Shift to the right in points.
     """
     floor, ceiling = axis.get_ylim()
     bar = np.clip([low, high], floor, ceiling)
@@ -69,10 +71,10 @@ def draw_interval(
 
 
 def shifted(axis: Axes, shift: float) -> Transform:
-    """Return the coordinates of the data, shifted right by points unless x is logarithmic."""
+    """Return the coordinates of the data, shifted to the right by points."""
     from matplotlib.transforms import ScaledTranslation
 
-    if axis.get_xscale() == "log" or shift == 0.0:
+    if shift == 0.0:
         return axis.transData
     return axis.transData + ScaledTranslation(shift / 72, 0, axis.figure.dpi_scale_trans)
 
@@ -229,19 +231,34 @@ def bound_marker(dash: Any) -> Style:
     return {"marker": _BOUND_MARKERS[dash], "markersize": size, "markeredgewidth": 1.3}
 
 
-def draw_bound(
-    axis: Axes, at: pd.Series, heights: pd.Series, colour: Any, dash: Any, name: str
-) -> bool:
+def bound_style(dash: Any, style: Style | None = None) -> Style:
+    """Return the style of a bound with these dashes.
+
+    Parameters
+    ----------
+    style : dict, optional
+        Style of the method that the bound is for: its colour, and its marker at a few places,
+        which tells bounds of several methods apart in greyscale.
+    """
+    found: Style = {"linestyle": dash, "linewidth": _BOUND_WIDTH, "zorder": 1.8}
+    if style is not None:
+        found |= {name: style[name] for name in ("color", "marker")}
+        found |= {"markersize": 3, "markevery": _BETWEEN_MARKERS}
+    return found
+
+
+def draw_bound(axis: Axes, at: pd.Series, heights: pd.Series, style: Style, name: str) -> bool:
     """Draw one bound below all measurements, and return True if markers were needed.
 
     Parameters
     ----------
+    style : dict
+        See ``bound_style``.
     name : str
         Its name in the note, if it coincides with another one.
     """
-    style: Style = {"color": colour, "linestyle": dash, "linewidth": _BOUND_WIDTH, "zorder": 1.8}
     points = isolated(heights)
-    style |= bound_marker(dash) | {"markevery": points} if points else {}
+    style = style | (bound_marker(style["linestyle"]) | {"markevery": points} if points else {})
     axis.plot(at, heights, **style, gid="promise", label=bound_label(name))
     return bool(points)
 

@@ -76,10 +76,10 @@ def accuracy_curve(
             lines = [line for _, line in own.groupby("algorithm", sort=True)]
             same = all(_values(line) == _values(lines[0]) for line in lines)
             for line in lines[:1] if same else lines:
-                colour = "black" if same else styles.of(line["algorithm"].iloc[0])["color"]
-                heights = vertical.heights(line["median"])
-                look = (colour, dashes[str(theorem)], theorem_title(str(theorem)))
-                if plot.draw_bound(axis, line["epsilon"], heights, *look):
+                own_style = None if same else styles.of(line["algorithm"].iloc[0])
+                look = {"color": "black"} | plot.bound_style(dashes[str(theorem)], own_style)
+                heights, title = vertical.heights(line["median"]), theorem_title(str(theorem))
+                if plot.draw_bound(axis, line["epsilon"], heights, look, title):
                     marked.add(str(theorem))
         along.apply(axis)
         # Smaller epsilon to the right.

@@ -60,14 +60,16 @@ Floor = Annotated[
 ]
 
 _TITLES = {"excess": "excess risk", "gap": "duality gap", "risk": "risk"}
-# Dashes of the second measurement; bounds have the others.
-_SECOND = plot.LINES[2]
-_BOUNDS = (plot.LINES[1], plot.LINES[3], plot.LINES[4])
+# Dashes of bounds; a second measurement has the last ones.
+_BOUNDS = (plot.LINES[1], plot.LINES[3], plot.LINES[4], plot.LINES[2])
+_SECOND = _BOUNDS[-1]
 # Bands are shown below the least median by at most this factor.
 _BELOW = 10.0
 # Height of the strip in parts of the axis above it.
 _STRIP = 0.05
 _SHADE = "0.93"
+# Of the band of all numbers of features of the reference.
+_RANGE: plot.Style = {"color": "0.96", "linewidth": 0}
 
 
 def _columns(*, measured: Sequence[str], **params: Any) -> list[str]:
@@ -101,9 +103,11 @@ def tradeoff(
     are medians of the theorems' bounds on the excess after that many steps, which give at most as
     many features; the bound of Theorem 1 is for the mean over runs. A line in the strip at the
     bottom is at zero or below, for example because the predictor is better than the reference. The
-    vertical line is at the median number of features of the reference. Replicates that failed are
-    left out and counted below.
+    vertical line is at the median number of features of the reference, in a band from the smallest
+    to the largest. Replicates that failed are left out and counted below.
     """
+    from matplotlib.patches import Patch
+
     known = identity(frame)
     # Other records do not have the results chosen by ``where``.
     settings = {name: value for name, value in where.items() if name in known}
@@ -116,7 +120,7 @@ def tradeoff(
     styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
     lines = {y: curves(rows, frame, keys, x, y) for y in dict.fromkeys(measured)}
     table = bounds(rows, frame, keys, x, theorems if excess else [])
-    bound_styles = _bound_styles(table, styles)
+    bound_styles = _bound_styles(table, styles, _BOUNDS[:-1] if len(lines) == 2 else _BOUNDS)
     vertical = _ExcessAxis(list(lines.values()), table["median"], floor)
     panels = plot.Panels.by_columns(rows, context, row, panel)
     last = float(max(points["at"].max() for points in lines.values()))
@@ -128,9 +132,10 @@ def tradeoff(
             for name, own in plot.inside(points, values).groupby("algorithm", sort=True):
                 _draw(axis, own, styles.of(name), vertical, keys, along, second=place > 0)
         for (label, theorem), line in plot.inside(table, values).groupby(["algorithm", "theorem"]):
-            positive, colour = line["median"].where(line["median"] > 0), styles.of(label)["color"]
-            look = (colour, bound_styles[str(theorem)][0], theorem_title(str(theorem)))
-            if plot.draw_bound(axis, line["at"], positive, *look):
+            positive = line["median"].where(line["median"] > 0)
+            look = plot.bound_style(bound_styles[str(theorem)][0])
+            look["color"] = styles.of(label)["color"]
+            if plot.draw_bound(axis, line["at"], positive, look, theorem_title(str(theorem))):
                 marked.add(str(theorem))
         if x == "features":
             reference |= _draw_reference(axis, plot.inside(rows, values))
@@ -141,7 +146,7 @@ def tradeoff(
     handles: list[Artist] = []
     if len(lines) == 2:
         first, second = (_TITLES[name] for name in lines)
-        handles.append(plot.legend_entry(first, marker="o"))
+        handles.append(plot.legend_entry(first))
         handles.append(plot.legend_entry(second, linestyle=_SECOND))
     handles += [
         plot.bound_handle(theorem_title(theorem), dash, colour, marked=theorem in marked)
@@ -149,6 +154,7 @@ def tradeoff(
     ]
     if reference:
         handles.append(plot.legend_entry("features of the reference", **plot.REFERENCE_LINE))
+        handles.append(Patch(**_RANGE, label="its range over all runs"))
     too = " Bounds are medians too." if bound_styles else ""
     names = dict.fromkeys(rows["reference"])
     references = " or ".join(level_text("reference", name) for name in names)
@@ -183,6 +189,9 @@ def _draw(
         shape: plot.Style = {"fmt": style["marker"], "color": colour, "gid": "measured"}
         face = "white" if second else colour
         bar = [median - low, high - median]
+        # Other lines pass through it.
+        edge = colour if second else "white"
+        shape |= {"markersize": 8, "markeredgecolor": edge, "zorder": 3}
         bars = axis.errorbar(points["at"], median, yerr=bar, markerfacecolor=face, **shape)
         plot.attach(bars.lines[0], behind, facts)
         return
@@ -194,14 +203,12 @@ def _draw(
     plot.attach(line, behind, facts)
 
 
-def _bound_styles(table: pd.DataFrame, styles: plot.LineStyles) -> dict[str, tuple[Any, str]]:
-    """Return dashes and legend colour of each theorem; dashes differ within an algorithm."""
-    dashes: dict[str, Any] = {}
-    for _, own in table.groupby("algorithm", sort=True):
-        names = list(dict.fromkeys(own["theorem"]))
-        dashes |= plot.cycle([name for name in names if name not in dashes], _BOUNDS)
+def _bound_styles(
+    table: pd.DataFrame, styles: plot.LineStyles, dashes: Sequence[Any]
+) -> dict[str, tuple[Any, str]]:
+    """Return dashes and legend colour of each theorem."""
     found = {}
-    for theorem, dash in dashes.items():
+    for theorem, dash in plot.cycle(sorted(table["theorem"].unique()), dashes).items():
         labels = table.loc[table["theorem"] == theorem, "algorithm"].unique()
         found[theorem] = (dash, styles.of(labels[0])["color"] if len(labels) == 1 else plot.GREY)
     return found
@@ -215,7 +222,7 @@ def _draw_reference(axis: Axes, rows: pd.DataFrame) -> bool:
     if counts.empty:
         return False
     axis.axvline(counts.median(), **plot.REFERENCE_LINE, gid="reference")
-    axis.axvspan(counts.min(), counts.max(), color="0.96", linewidth=0, zorder=0.4)
+    axis.axvspan(counts.min(), counts.max(), **_RANGE, zorder=0.4)
     return True
 
 

@@ -99,20 +99,17 @@ def convergence(
                 heights = points["median"].where(points["median"] > 0)
                 dash, name = _CURVES[kind]
                 style = styles.of(*key)
-                look: plot.Style = {"linestyle": dash, "linewidth": 1.0, "zorder": 1.8, "gid": kind}
                 # Without what it is not.
                 short = name.partition(",")[0]
-                look["label"] = plot.bound_label(f"{short} of {style['label']}")
-                axis.plot(points["iteration"], heights, color=style["color"], **look)
+                label = plot.bound_label(f"{short} of {style['label']}")
+                look = plot.bound_style(dash, style)
+                axis.plot(points["iteration"], heights, **look, label=label, gid=kind)
         plot.iteration_axis(axis, measured["iteration"].max(), scale)
         axis.set_yscale("log")
         axis.set_ylim(*limits)
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), axis_label("gap"))
-    handles = [
-        plot.legend_entry(_CURVES[kind][1], linewidth=1.0, linestyle=_CURVES[kind][0])
-        for kind in curves
-    ]
+    handles = [plot.bound_handle(_CURVES[kind][1], _CURVES[kind][0]) for kind in curves]
     ended = f"Lines end where the gap falls to {number_text(floor)}; bands are cut off there."
     note = [
         f"{origin_text(context)}: {spread_text(measured)}",

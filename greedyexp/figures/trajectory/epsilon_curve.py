@@ -85,7 +85,8 @@ def epsilon_curve(
         plot.draw_mark(axis, plot.inside(rows, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), axis_label("iterations"))
-    panels.colour_bar(colours, axis_label("epsilon"), plot.tick_labels(colours))
+    accuracy = f"{context.accuracy} {axis_label('epsilon')}".strip()
+    panels.colour_bar(colours, accuracy, plot.tick_labels(colours))
     handles: list[Artist] = []
     if table["replicates"].max() > 1:
         handles = [

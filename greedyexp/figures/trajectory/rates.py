@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_DOTS: plot.Style = {"linewidth": 1.1, "linestyle": (0, (1, 1.5)), "zorder": 1.8}
+_DOTS = plot.LINES[2]
 
 
 @figure("rates", title="Rates of convergence", **plot.declared("record", "rate", "predicted_rate"))
@@ -60,8 +60,8 @@ def rates(
             predicted = plot.inside(rows, one).groupby(x, sort=True)["predicted"].median()
             if predicted.notna().any():
                 at = along.places(pd.Series(predicted.index))
-                dots = _DOTS | {"color": style["color"], "gid": "prediction"}
-                axis.plot(at.to_numpy(), predicted.to_numpy(), **dots)
+                dots = plot.bound_style(_DOTS, style)
+                axis.plot(at.to_numpy(), predicted.to_numpy(), **dots, gid="prediction")
         axis.set_ylim(*_limits(table))
         along.apply(axis)
         plot.draw_mark(axis, plot.inside(rows, values), mark)
@@ -69,8 +69,7 @@ def rates(
     panels.label(axis_label(x), "fraction of the gap removed per iteration, 1 − rate")
     handles = []
     if rows["predicted"].notna().any():
-        label = "asymptotic prediction, not a bound"
-        handles.append(plot.legend_entry(label, **_DOTS))
+        handles.append(plot.bound_handle("asymptotic prediction, not a bound", _DOTS))
     unknown, stalled = int(rows["rate"].isna().sum()), int((rows["rate"] >= 1).sum())
     note = [
         f"{origin_text(context)}: {spread_text(table)}",
