@@ -30,17 +30,21 @@ NOT_FINISHED = (
 )
 
 
+def note(sentence: str) -> None:
+    """Print a note on stderr."""
+    click.echo(f"Note: {sentence}", err=True)
+
+
 def warn_unchecked(folder: Path) -> None:
     """Print a note on stderr if a run folder has no manifest, or if its last run did not finish."""
     from greedyexp.runner.state import CONFIG, MANIFEST, UNFINISHED, find
 
     if (folder / UNFINISHED / CONFIG).is_file():
-        click.echo(f"Note: {folder}: {NOT_FINISHED}", err=True)
+        note(f"{folder}: {NOT_FINISHED}")
     if not find(folder, MANIFEST).is_file():
-        click.echo(
-            f"Note: {folder} has no {MANIFEST}, so it cannot be checked whether its files come"
-            " from one run.",
-            err=True,
+        note(
+            f"{folder} has no {MANIFEST}, so it cannot be checked whether its files come from one"
+            " run."
         )
 
 

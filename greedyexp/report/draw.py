@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +36,13 @@ from greedyexp.results.columns import (
     settings_of,
     with_panels,
 )
-from greedyexp.results.records import require_columns, rows_where, with_sizes
+from greedyexp.results.records import (
+    NO_SECONDS,
+    NoSeconds,
+    require_columns,
+    rows_where,
+    with_sizes,
+)
 from greedyexp.results.text import title_text
 from greedyexp.runner.files import make_folder, replacing
 from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
@@ -47,7 +53,12 @@ if TYPE_CHECKING:
 
 
 def draw(
-    folder: Path, out: Path | None = None, *, keep: bool = False, look: Look | None = None
+    folder: Path,
+    out: Path | None = None,
+    *,
+    keep: bool = False,
+    look: Look | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Draw the figures of one run folder under ``figures/`` and write its tables under ``tables/``.
 
@@ -64,6 +75,9 @@ def draw(
     look : Look, optional
         Which figures to draw, and how; a changed look needs ``out``. With names of figures or a
         changed look, no tables are written.
+    tell : callable, optional
+        Called with a sentence for each figure and table that needs seconds of fits which the run
+        does not have; its files stay as they are. By default this is an error.
 
     Returns
     -------
@@ -84,7 +98,7 @@ def draw(
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep, look or Look()))
+        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep, look or Look(), tell))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -125,7 +139,13 @@ class Listed:
         return [self.name, self.given, self.texts]
 
 
-def _drawn(folder: Path, out: Path | None, keep: bool, look: Look) -> list[Path]:
+def _drawn(
+    folder: Path,
+    out: Path | None,
+    keep: bool,
+    look: Look,
+    tell: Callable[[str], object] | None,
+) -> list[Path]:
     opened = open_folder(folder)
     chosen = _chosen(listed(opened.design), look)
     kept = None if out else KeptFiles(opened.state, opened.design)
@@ -149,9 +169,11 @@ def _drawn(folder: Path, out: Path | None, keep: bool, look: Look) -> list[Path]
         except Replaced:
             raise
         except Exception as error:  # The others can still be drawn. The error is raised below.
+            entry = f"{folder / 'config.yaml'}: {dotted((f'{one.kind}s', one.index, one.name))}"
+            if tell is not None and isinstance(error, NoSeconds):
+                tell(f"{entry} is left as it is: {NO_SECONDS}.")
+                continue
             if isinstance(error, ConfigError):
-                keys = (f"{one.kind}s", one.index, one.name)
-                entry = f"{folder / 'config.yaml'}: {dotted(keys)}"
                 error.place = f"{entry}: {error.place}" if error.place else entry
             errors.append(error)
     if kept:

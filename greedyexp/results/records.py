@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 FAILED = tuple(status.value for status in Status if status.failed)
 NOT_CERTIFIED = Status.NOT_CONVERGED.value
-NO_SECONDS = "there are no seconds of fits: timings.csv, which has them, is missing or older"
+NO_SECONDS = "there are no seconds of fits, because timings.csv is missing or has none"
 
 # A parameter of figures and tables.
 Where = Annotated[
     dict[str, Any], Field(description="column: value or list of values; the rows to show")
 ]
+
+
+class NoSeconds(ConfigError):
+    """A figure or a table needs seconds of fits, and the run does not have them."""
 
 
 class AllFailed(ConfigError):
@@ -134,12 +138,15 @@ def refuse_empty_cells(rows: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise ``ConfigError`` if a column is missing, and suggest the nearest name."""
+    """Raise ``ConfigError`` if a column is missing, and suggest the nearest name.
+
+    For the seconds of fits it is ``NoSeconds``.
+    """
     for name in names:
         if name in frame.columns:
             continue
         if name == FIT_SECONDS.name:
-            raise ConfigError(f"{NO_SECONDS}.", remedy="`greedyexp run --force` measures them.")
+            raise NoSeconds(f"{NO_SECONDS}.", remedy="`greedyexp run --force` measures them.")
         raise ConfigError(
             f"the table has no column '{name}'.", remedy=did_you_mean(name, frame.columns)
         )

@@ -11,6 +11,7 @@ import yaml
 from runner_lab import Laboratory
 
 from greedyexp import report
+from greedyexp.cli import main
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.parts import Algorithm, Metric
@@ -228,6 +229,29 @@ def test_other_verdicts_and_figures_do_not_feel_the_seconds(tmp_path):
     with_seconds = made()
     (folder / "timings.csv").unlink()
     assert made() == with_seconds
+
+
+def test_plot_leaves_tables_of_seconds_as_they_are_if_there_are_none(tmp_path, capsys):
+    folder, _ = folder_of(tmp_path)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    config["figures"] = [{"comparison": {"row": "n", "metrics": ["frobenius_error"]}}]
+    config["tables"] = [{"timing": {"where": {"data": "one"}, "row": "n"}}]
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    assert main(["plot", str(folder)]) == 0
+    table = folder / "tables/timing.csv"
+    before = table.read_bytes()
+    (folder / "timings.csv").unlink()
+    capsys.readouterr()
+    assert main(["plot", str(folder)]) == 0
+    printed = capsys.readouterr()
+    assert "figures/comparison.png" in printed.out
+    assert "timing.csv" not in printed.out
+    assert table.read_bytes() == before
+    sentence = "tables[0].timing is left as it is: there are no seconds of fits"
+    assert sentence in printed.err.replace("\n", " ")
+    # In a run that measures them, it is an error.
+    with pytest.raises(ConfigError, match="there are no seconds of fits"):
+        report.draw(folder)
 
 
 SETTINGS = {

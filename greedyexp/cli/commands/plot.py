@@ -57,7 +57,8 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **giv
     """Redraw every figure and table of the runs at or below PATH (default: results).
 
     Figures are named by their files, such as comparison_2. Figures of other rows, styles, widths or
-    formats do not replace those of the run folder: name another folder by --out.
+    formats do not replace those of the run folder: name another folder by --out. Figures and tables
+    of seconds need timings.csv; without it they stay as they are.
     """
     from greedyexp import report
     from greedyexp.report.look import look_of
@@ -73,7 +74,7 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **giv
     def draw(folder: Path) -> None:
         place = folder.resolve()
         target = out and out / place.parent.name / place.name
-        drawn.extend(report.draw(folder, target, look=look))
+        drawn.extend(report.draw(folder, target, look=look, tell=summaries.note))
         summaries.warn_unchecked(folder)
 
     # All figures are drawn before anything is printed, since the output may be closed early.

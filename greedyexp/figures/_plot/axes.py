@@ -143,6 +143,7 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
     """
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     few = [((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99))]
+    close: list[tuple[tuple[float, ...], int]]
     close = [((1, 1.5, 2, 3, 4, 5, 6, 8), 1)] if high < 8 * low else []
     close += [((1, 2, 3, 4, 6, 8), 1)] if high < 20 * low else []
     for subs, step in (*close, *few):
