@@ -235,7 +235,7 @@ def test_plot_leaves_tables_of_seconds_as_they_are_if_there_are_none(tmp_path, c
     folder, _ = folder_of(tmp_path)
     config = yaml.safe_load((folder / "config.yaml").read_text())
     config["figures"] = [{"comparison": {"row": "n", "metrics": ["frobenius_error"]}}]
-    config["tables"] = [{"timing": {"where": {"data": "one"}, "row": "n"}}]
+    config["tables"] = [{"timing": {"where": {"data": "one"}, "row": "n", "base": "omp"}}]
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     assert main(["plot", str(folder)]) == 0
     table = folder / "tables/timing.csv"
