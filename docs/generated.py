@@ -14,7 +14,8 @@ from pictures import Picture, picture_of, pictures, results, small, with_caption
 
 from greedyexp.cli.commands.show import without_sections
 from greedyexp.core import registry
-from greedyexp.core.parts import KINDS, Part
+from greedyexp.core.part import Part
+from greedyexp.core.parts import KINDS
 from greedyexp.experiment.wording import parameter_rows
 
 INTRODUCTIONS = {

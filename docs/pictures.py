@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from greedyexp.core import registry, shipped
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 from greedyexp.experiment.design import by_stem
 
 # Width of the figure of a part in pixels.

@@ -5,7 +5,8 @@ language     expressions, quantities, linear forms and tests, with their type ch
 parser       translation of the text of a claim to tests
 table        rows, groups and replicates that claims use
 estimates    estimates of quantities in one cell of the table, with intervals
-decisions    contrasts of estimates, p-values and verdicts of single tests
+contrasts    linear contrasts of estimates
+decisions    p-values and verdicts of single tests
 evaluation   all claims of an experiment, corrected for multiple testing
 looks        the same at several looks, if claims decide where trials continue
 judging      the claims in the settings of a run

@@ -16,7 +16,8 @@ from greedyexp.config.sections import (
     sort_key,
 )
 from greedyexp.core.errors import DataError, PluginError, UserError
-from greedyexp.core.parts import Generator, Part
+from greedyexp.core.part import Part
+from greedyexp.core.parts import Generator
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import Point

@@ -12,7 +12,8 @@ from typing import Any
 
 from greedyexp.config.data import Block, Data, Shape, Undeclared, describe, guarded
 from greedyexp.config.document import Node
-from greedyexp.core.parts import Algorithm, Generator, Part, Protocol
+from greedyexp.core.part import Part
+from greedyexp.core.parts import Algorithm, Generator, Protocol
 from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.model import AlgorithmSpec

@@ -9,7 +9,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 
 from greedyexp.config.patches import CHANGEABLE
-from greedyexp.core.parts import Algorithm, Figure, Part
+from greedyexp.core.part import Part
+from greedyexp.core.parts import Algorithm, Figure
 from greedyexp.core.registry import parts
 from greedyexp.experiment.model import PROFILES, ClaimEntry, Reading, Settings
 from greedyexp.protocols.fitting import TUNINGS

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from greedyexp.config.document import Node
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 from greedyexp.core.registry import find
 from greedyexp.experiment.messages import dotted, show
 from greedyexp.experiment.model import PartSpec

@@ -1,5 +1,6 @@
 """Parts, plugins and errors, which every other package uses.
 
+part      what all kinds of parts have in common
 parts     the kinds of parts: generators, algorithms, protocols, metrics, figures, tables
 registry  their registration by decorators and their retrieval by name
 plugins   import of plugin files and entry points

@@ -1,26 +1,15 @@
-"""The kinds of parts: generators, algorithms, protocols, metrics, figures and tables.
-
-A part is one registered function with its declaration. Its parameters are the keyword-only
-arguments of the function. Their annotations give types, ranges and help
-(``Annotated[float, Field(ge=0, description="...")]``); their defaults are those of an experiment.
-"""
+"""The kinds of parts: generators, algorithms, protocols, metrics, figures and tables."""
 
 from __future__ import annotations
 
 import inspect
-import keyword
-import typing
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property, wraps
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from greedyexp.core.errors import PluginError, place_of
 from greedyexp.core.packages import versions
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from greedyexp.core.part import Part
 
 # Fixed traits, or a function of the parameters that returns them.
 Traits = Iterable[str] | Callable[..., Iterable[str]]
@@ -49,165 +38,6 @@ class RecordKind:
     keys: tuple[str, ...]
     remedy: str
     columns: tuple[str, ...] = ()
-
-
-def _type_hints(function: Callable[..., Any], names: Container[str]) -> dict[str, Any]:
-    """Return the types of some arguments.
-
-    The other annotations are not evaluated. They may name types that are imported for type checkers
-    only, such as those of matplotlib, because libraries are imported when a function runs.
-    """
-    declared = getattr(function, "__annotations__", {})
-    chosen = SimpleNamespace(
-        __annotations__={name: kind for name, kind in declared.items() if name in names}
-    )
-    known = getattr(inspect.unwrap(function), "__globals__", {})
-    return typing.get_type_hints(chosen, known, include_extras=True)
-
-
-def _parameter_of(argument: str) -> str:
-    """Return the parameter of an argument: ``class`` of ``class_``, which Python reserves."""
-    name = argument.removesuffix("_")
-    return name if keyword.iskeyword(name) else argument
-
-
-def _called_by_parameters(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes parameters such as ``class`` as keyword arguments."""
-    names = {_parameter_of(name): name for name in inspect.signature(function).parameters}
-    if all(parameter == name for parameter, name in names.items()):
-        return function
-
-    @wraps(function)
-    def call(*args: Any, **params: Any) -> Any:
-        return function(*args, **{names.get(name, name): value for name, value in params.items()})
-
-    return call
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One registered function.
-
-    An argument such as ``class_`` is the parameter ``class``, a word that Python reserves.
-
-    Parameters
-    ----------
-    name : str
-        Name in YAML files.
-    function : callable
-        The decorated function.
-    title : str
-        Name in figures and tables; ``name`` if it is empty.
-    paper : str
-        Source: paper and number of the equation, section or algorithm.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    _: KW_ONLY
-    title: str = ""
-    paper: str = ""
-
-    kind: ClassVar[str]
-    # Package with the parts that come with greedyexp.
-    package: ClassVar[str]
-    # Positional arguments of the function.
-    positional: ClassVar[tuple[str, ...]]
-    # Keyword arguments that are supplied by the caller and are not parameters.
-    supplied: ClassVar[tuple[str, ...]] = ()
-    # Keys of an entry in a YAML file other than the parameters.
-    reserved_keys: ClassVar[tuple[str, ...]] = ()
-    # Attributes that accept any iterable and are stored as tuples.
-    sequences: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "title", self.title or self.name)
-        object.__setattr__(self, "function", _called_by_parameters(self.function))
-        for name in self.sequences:
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-
-    @cached_property
-    def parameters(self) -> type[BaseModel]:
-        """A pydantic model of the parameters, which rejects unknown keys."""
-        from pydantic import ConfigDict, create_model
-
-        arguments = {
-            one.name: one
-            for one in inspect.signature(self.function).parameters.values()
-            if one.kind is one.KEYWORD_ONLY and one.name not in self.supplied
-        }
-        hints = _type_hints(self.function, arguments)
-        fields: dict[str, Any] = {}
-        for argument in arguments.values():
-            default = ... if argument.default is argument.empty else argument.default
-            fields[_parameter_of(argument.name)] = (hints.get(argument.name, Any), default)
-        return create_model(
-            self.name,
-            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True),
-            **fields,
-        )
-
-    @property
-    def shipped(self) -> bool:
-        """True if the part comes with greedyexp, False if a plugin or a session defined it."""
-        return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
-
-    @property
-    def place(self) -> str | None:
-        """``file:line`` of the function."""
-        return place_of(self.function)
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
-
-    @property
-    def fixed_requirements(self) -> tuple[str, ...]:
-        """Traits that a problem must have for all parameters."""
-        return ()
-
-    def requirements_of(self, params: Mapping[str, Any]) -> tuple[str, ...]:
-        """Traits that a problem must have because of these parameters."""
-        return ()
-
-    def properties(self) -> list[tuple[str, str]]:
-        """Names and values for ``greedyexp show``; empty values are not shown."""
-        return [("paper", self.paper), ("requires", ", ".join(self.fixed_requirements))]
-
-    def check_declaration(self) -> None:
-        """Raise ``PluginError`` if the part cannot work as declared."""
-        arguments = inspect.signature(self.function).parameters
-        # ``zip`` is a key of ``sweep``, where the other keys are parameters.
-        taken = {*self.reserved_keys, "zip"} & set(arguments)
-        if self.reserved_keys and taken:
-            self._refuse(
-                f"has a parameter '{min(taken)}', but experiment files use this key for something"
-                " else",
-                "Choose another name.",
-            )
-        by_position = [
-            name
-            for name, one in arguments.items()
-            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-            and name not in self.supplied
-        ]
-        expected = len(self.positional)
-        example = f"def {self.name}({', '.join(self.positional)}, *, ...)"
-        if len(by_position) > expected:
-            raise PluginError(
-                f"parameter '{by_position[expected]}' of {self.kind} '{self.name}' must be"
-                " keyword-only.",
-                place=self.place,
-                remedy=f"Put parameters after a `*`: {example}.",
-            )
-        variable = any(one.kind is one.VAR_POSITIONAL for one in arguments.values())
-        if len(by_position) < expected and not variable:
-            names = ", ".join(self.positional)
-            self._refuse(f"must take the positional arguments {names}", f"Write {example}.")
-
-    def _refuse(self, message: str, remedy: str | None = None) -> typing.NoReturn:
-        raise PluginError(f"{self.kind} '{self.name}' {message}.", place=self.place, remedy=remedy)
 
 
 @dataclass(frozen=True, eq=False)

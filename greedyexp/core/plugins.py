@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError, last_line, place
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 
 # Seconds that the import of a plugin may take.
 IMPORT_LIMIT = 60.0

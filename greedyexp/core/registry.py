@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean, place_of
+from greedyexp.core.part import Part
 from greedyexp.core.parts import (
     KINDS,
     Algorithm,
@@ -23,7 +24,6 @@ from greedyexp.core.parts import (
     Figure,
     Generator,
     Metric,
-    Part,
     Protocol,
     Table,
 )

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 from greedyexp.experiment.messages import Keys, messages, show, subject_of
 
 

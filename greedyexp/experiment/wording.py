@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 
 Schema = dict[str, Any]
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from greedyexp.core.errors import PluginError
-from greedyexp.core.parts import Metric, Part, Protocol
+from greedyexp.core.part import Part
+from greedyexp.core.parts import Metric, Protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
 from greedyexp.protocols.base import Measured

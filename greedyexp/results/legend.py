@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import DATA_COLUMN, Design
 from greedyexp.experiment.wording import parameter_rows

@@ -25,7 +25,7 @@ import scipy
 
 from greedyexp.core import registry
 from greedyexp.core.errors import PluginError
-from greedyexp.core.parts import Part
+from greedyexp.core.part import Part
 from greedyexp.core.plugins import load_plugins
 from greedyexp.core.signals import Interrupted
 from greedyexp.datasets.own import relative_to

@@ -12,7 +12,8 @@ from typing import Any
 
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
-from greedyexp.core.parts import Generator, Part
+from greedyexp.core.part import Part
+from greedyexp.core.parts import Generator
 from greedyexp.datasets.own import locate
 from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding

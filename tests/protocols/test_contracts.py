@@ -17,7 +17,8 @@ from scipy import sparse
 from greedyexp import Path, Problem
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError, PluginError
-from greedyexp.core.parts import KINDS, Part
+from greedyexp.core.part import Part
+from greedyexp.core.parts import KINDS
 from greedyexp.estimates.iteration import SteppedIteration
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols import contracts

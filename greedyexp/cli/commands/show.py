@@ -13,7 +13,7 @@ from greedyexp.cli import completion, options, text
 from greedyexp.core import shipped
 
 if TYPE_CHECKING:
-    from greedyexp.core.parts import Part
+    from greedyexp.core.part import Part
     from greedyexp.datasets.catalogue import Dataset
 
 # A table replaces the section on parameters; the other sections are for callers in Python.
