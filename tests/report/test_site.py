@@ -24,6 +24,7 @@ from greedyexp.report.site.build import MARK, build
 from greedyexp.report.site.interactive import NotConvertible, interactive
 from greedyexp.report.source import read_run
 from greedyexp.report.where import choose, parse
+from greedyexp.results.words import short_name
 
 SETTINGS = {
     "name": "small",
@@ -119,7 +120,7 @@ def test_hovering_shows_the_numbers_of_the_csv(site, run):
     seen = 0
     for known in comparison["points"].values():
         means = next(iter(known["facts"].values()))
-        columns = [known["keys"]["algorithm"], known["keys"]["n_samples"], means]
+        columns = [known["keys"]["algorithm"], known["keys"]["n"], means]
         for algorithm, n_samples, mean in zip(*columns, strict=True):
             rows = frame[(frame["algorithm"] == algorithm) & (frame["n_samples"] == n_samples)]
             assert mean == pytest.approx(rows["training_error"].mean(), rel=1e-9)
@@ -138,6 +139,7 @@ def test_the_figure_of_a_comparison_knows_the_means_of_both_runs(site, run):
 
 def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
     source = read_run(run)
+    columns = {short_name(column): column for column in source.frame.columns}
     counted = 0
     for figure in figures_of(page_of(site)):
         for known in figure["points"].values():
@@ -145,7 +147,7 @@ def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
                 numbers = [a + step * k for a, step, count in runs for k in range(count)]
                 rows = source.frame.loc[numbers]
                 for name, values in known["keys"].items():
-                    assert (rows[name] == values[place]).all()
+                    assert (rows[columns[name]] == values[place]).all()
                 assert len(rows) == 4
                 condition = known["where"][place].strip("'")
                 assert choose(source, parse(condition)) == numbers[:1]
@@ -236,8 +238,9 @@ def test_what_plotly_lacks_is_refused():
 
 
 def test_formulas_become_characters():
-    assert mathtext.plain(r"$\theta = 10^{-3}$") == "θ=10^−3"
-    assert mathtext.plain(r"$\mathdefault{10^{1}}$") == "10^1"
+    assert mathtext.plain(r"$\theta = 10^{-3}$") == "θ=10⁻³"
+    assert mathtext.plain(r"$\mathdefault{10^{1}}$") == "10¹"
+    assert mathtext.plain(r"$L_{22}$, $b^k$") == "L₂₂, b^k"
     assert mathtext.markup(r"a < $\lambda_1$") == "a &lt; λ<sub>1</sub>"
 
 

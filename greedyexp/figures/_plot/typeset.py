@@ -34,7 +34,9 @@ _RULES = (
     # A constant of smoothness; L1 alone is the name of a method.
     (re.compile(r"(?:(?<=1/)L([12])\b|\bL([12])(?= / ))"), r"$L_{\1\2}$"),
     (re.compile(r"\b2 s log\(p\)"), r"$2\\,s\\,\\log(p)$"),
+    (re.compile(r"\blog\(([np])\)\^(\d)"), r"$\\log(\1)^\2$"),
     (re.compile(r"\blog\(([np])\)"), r"$\\log(\1)$"),
+    (re.compile(r"\bsqrt\(([np])\)"), r"$\\sqrt{\1}$"),
     (re.compile(r"\b2k\b"), "$2k$"),
     (re.compile(r">="), "≥"),
     # A single letter is a variable where a value or a function of it follows, or in a fraction.

@@ -127,10 +127,12 @@ def dash(prediction: Threshold) -> Any:
     return _KINDS[prediction.proved][0]
 
 
-def handles(drawn: Iterable[Threshold]) -> list[Line2D]:
+def handles(drawn: Iterable[Threshold], linewidth: float = STYLE["linewidth"]) -> list[Line2D]:
     """Return legend entries of the kinds that were drawn, proved before conjectured."""
     return [
-        plot.legend_entry(_KINDS[kind][1], color="0.5", linewidth=1.1, linestyle=_KINDS[kind][0])
+        plot.legend_entry(
+            _KINDS[kind][1], color="0.5", linewidth=linewidth, linestyle=_KINDS[kind][0]
+        )
         for kind in sorted({prediction.proved for prediction in drawn}, reverse=True)
     ]
 

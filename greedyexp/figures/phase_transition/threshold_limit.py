@@ -35,6 +35,8 @@ _TRANSFORMS = {
 }
 # Height of the slanted sizes along the top in points.
 _SIZES_ABOVE = 26.0
+# Width of the short lines that mark predictions.
+_MARKED_WIDTH = 1.6
 _DIAMOND: plot.Style = {
     "marker": "D",
     "markersize": 6,
@@ -113,7 +115,7 @@ def threshold_limit(
     ]
     return panels.finish(
         *styles.legends(metrics),
-        [*predictions.handles(drawn), diamond],
+        [*predictions.handles(drawn, _MARKED_WIDTH), diamond],
         title=title_text(where, context),
         note=note,
     )
@@ -270,7 +272,7 @@ def _draw(one: _Line, shift: float, widest: float, style: plot.Style, keys: Sequ
         axis.plot(
             [left, left + 0.16 * (right - left)],
             [theta, theta],
-            **predictions.STYLE | {"linewidth": 1.6, "alpha": 1.0},
+            **predictions.STYLE | {"linewidth": _MARKED_WIDTH, "alpha": 1.0},
             **style | {"linestyle": predictions.dash(prediction), "label": None},
             markersize=3,
             # The line's marker at its right end distinguishes predictions in greyscale.

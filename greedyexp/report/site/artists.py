@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
@@ -81,6 +83,40 @@ def _size(points: float) -> float:
     return round(float(points) * PIXELS, 2)
 
 
+def line_style(line: Line2D, axes: Axes) -> dict[str, Any]:
+    """Return how a line is drawn: joined or not, and the size of the marker of each point."""
+    lined, marked = has_line(line), has_marker(line)
+    style: dict[str, Any] = {
+        "mode": "+".join([*(["lines"] if lined else []), *(["markers"] if marked else [])])
+        or "none"
+    }
+    if lined:
+        style["line"] = stroke(line)
+    if marked:
+        style["marker"] = marker(line)
+        every = marked_points(line, axes)
+        if every is not None:
+            # All points have their numbers; only some have a marker.
+            sizes = np.zeros(len(np.atleast_1d(line.get_xdata())))
+            sizes[every] = style["marker"]["size"]
+            style["marker"] |= {"size": sizes.tolist(), "opacity": 1}
+    if not line.get_clip_on():
+        style["cliponaxis"] = False
+    if line.get_drawstyle().startswith("steps"):
+        style.setdefault("line", {})["shape"] = "vh" if "pre" in line.get_drawstyle() else "hv"
+    return style
+
+
+def segments_by_colour(bars: LineCollection) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Yield the place of each colour and its segments."""
+    segments, colours = bars.get_segments(), bars.get_colors()
+    if len(colours) != len(segments):
+        yield 0, segments
+        return
+    for place in range(len(segments)):
+        yield place, [segments[place]]
+
+
 def spaces(artist: Artist, axes: Axes) -> tuple[Space, Space] | None:
     """Return whether x and y of an artist are data or parts of the axes; None if neither."""
     # A patch adds the transform of its own shape.
@@ -123,6 +159,11 @@ def plain(values: Any) -> list[Any]:
         None if isinstance(value, float) and not np.isfinite(value) else value
         for value in np.asarray(values).tolist()
     ]
+
+
+def short(values: Sequence[Any]) -> list[Any]:
+    """Return places with seven digits, which is more than a screen shows."""
+    return [float(f"{value:.7g}") if isinstance(value, float) else value for value in values]
 
 
 def marked_points(line: Line2D, axes: Axes) -> list[int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from greedyexp.figures._plot.typeset import typeset
 from greedyexp.report.compare import Comparison, compare
 from greedyexp.report.draw import arrange
 from greedyexp.report.site.interactive import interactive
@@ -38,6 +39,7 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
     """
     found = compare(a, b)
     picture = found.figure()
+    typeset(picture)
     arrange(picture)
     shown = interactive(picture)
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]

@@ -6,7 +6,7 @@ the points of a line (``figures/_plot/points.py``) goes with its trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -192,17 +192,10 @@ class _Converter:
             return
         look = legends.look_of(line)
         known = attached(line)
-        style = _style(line)
-        every = artists.marked_points(line, self._axes)
+        style = artists.line_style(line, self._axes)
         x, y = self._placed(line, x, y)
-        if known is not None:
-            if every is not None and "markers" in style["mode"]:
-                # All points have their numbers; only some have a marker.
-                sizes = _sizes(style, every, len(x))
-                style["marker"] = {**style["marker"], "size": sizes, "opacity": 1}
+        if known is not None or line.get_markevery() is not None or look.label:
             self._trace(x, y, style, look, known)
-        elif every is not None or look.label:
-            self._trace(x, y, style, look)
         else:
             group = groups.setdefault((look, repr(style)), _Group(look, style))
             group.x += [*x, None]
@@ -275,7 +268,7 @@ class _Converter:
         self._trace(x, y, style, legends.look_of(area, colour))
 
     def _segments(self, bars: LineCollection) -> None:
-        for place, segments in _by_colour(bars):
+        for place, segments in artists.segments_by_colour(bars):
             colour = artists.colour(bars.get_colors()[place])
             x: list[Any] = []
             y: list[Any] = []
@@ -397,7 +390,7 @@ class _Converter:
         known: Points | None = None,
     ) -> None:
         index = len(self.data)
-        trace = {"x": _short(x), "y": _short(y), **style}
+        trace = {"x": artists.short(x), "y": artists.short(y), **style}
         trace |= {"xaxis": f"x{self._name}", "yaxis": f"y{self._name}", "hoverinfo": "skip"}
         if known is not None:
             self.points[index] = known
@@ -406,41 +399,3 @@ class _Converter:
             trace["name"] = mathtext.plain(look.label)
         self.data.append(trace)
         self.drawn.append(legends.Drawn(look, [index]))
-
-
-def _style(line: Line2D) -> dict[str, Any]:
-    lined, marked = artists.has_line(line), artists.has_marker(line)
-    style: dict[str, Any] = {
-        "mode": "+".join([*(["lines"] if lined else []), *(["markers"] if marked else [])])
-        or "none"
-    }
-    if lined:
-        style["line"] = artists.stroke(line)
-    if marked:
-        style["marker"] = artists.marker(line)
-    if not line.get_clip_on():
-        style["cliponaxis"] = False
-    if line.get_drawstyle().startswith("steps"):
-        style.setdefault("line", {})["shape"] = "vh" if "pre" in line.get_drawstyle() else "hv"
-    return style
-
-
-def _sizes(style: dict[str, Any], every: Sequence[int], count: int) -> list[float]:
-    size = style["marker"]["size"]
-    marked = set(every)
-    return [size if place in marked else 0 for place in range(count)]
-
-
-def _by_colour(bars: LineCollection) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Yield the segments of each colour."""
-    segments, colours = bars.get_segments(), bars.get_colors()
-    if len(colours) != len(segments):
-        yield 0, segments
-        return
-    for place in range(len(segments)):
-        yield place, [segments[place]]
-
-
-def _short(values: Sequence[Any]) -> list[Any]:
-    """Return places with six digits, which is more than a screen shows."""
-    return [float(f"{value:.7g}") if isinstance(value, float) else value for value in values]

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from greedyexp.figures._plot.typeset import formulas
 from greedyexp.report.site.artists import colour, has_line, has_marker, marker, stroke
 from greedyexp.report.site.mathtext import plain
 
@@ -69,7 +70,7 @@ class Drawn:
 def look_of(artist: Artist, shown: str = "") -> Look:
     """Return the look of an artist; ``shown`` is the colour of a collection."""
     label = str(artist.get_label())
-    label = "" if label.startswith("_") else label
+    label = "" if label.startswith("_") else formulas(label)
     if isinstance(artist, Line2D):
         symbol = None
         if has_marker(artist):
@@ -130,9 +131,12 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
 
 def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
     """Return True if an artist belongs to an entry of a legend with these texts."""
-    if look.label in texts:
-        return look.label == text
+    if look.label == text:
+        return True
     grey = _is_grey(entry.colour)
+    # A line with an entry of its own may also belong to one that stands for all colours.
+    if look.label in texts and (not grey or _is_grey(look.colour)):
+        return False
     if not grey and look.colour != entry.colour:
         return False
     if entry.area or (grey and look.area):

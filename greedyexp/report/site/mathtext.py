@@ -16,6 +16,8 @@ _SYMBOLS = {
     "in": "∈", "sum": "∑", "sqrt": "√", "partial": "∂", "nabla": "∇",
     "|": "‖", ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "{": "{", "}": "}",
 }  # fmt: skip
+_DIGITS = "−0123456789"
+_LOW, _HIGH = (str.maketrans(_DIGITS, small) for small in ("₋₀₁₂₃₄₅₆₇₈₉", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 _FORMATS = (
     "mathdefault",
     "mathrm",
@@ -45,9 +47,17 @@ def markup(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text of matplotlib in plain characters: ``10^-3`` for a power."""
-    shown = re.sub(r"<sup>(.*?)</sup>", r"^\1", markup(text).replace("<br>", " "))
-    return html.unescape(re.sub(r"</?(?:sub|i)>", "", shown)).strip()
+    """Return a text of matplotlib in plain characters: 10⁻³ for a power, b^k for another one."""
+    shown = re.sub(r"<su([bp])>(.*?)</su[bp]>", _shifted, markup(text).replace("<br>", " "))
+    return html.unescape(re.sub(r"</?i>", "", shown)).strip()
+
+
+def _shifted(found: re.Match[str]) -> str:
+    """Return a subscript or a superscript of digits in small digits, others in full size."""
+    low, written = found[1] == "b", re.sub(r"</?i>", "", found[2])
+    if set(written) <= set(_DIGITS):
+        return written.translate(_LOW if low else _HIGH)
+    return written if low else f"^{written}"
 
 
 def _mathematics(text: str) -> str:

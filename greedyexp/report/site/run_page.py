@@ -22,6 +22,7 @@ from greedyexp.core.registry import lookup
 from greedyexp.core.shipped import configs
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures._plot.points import Points
+from greedyexp.figures._plot.typeset import formulas, typeset
 from greedyexp.report.compare import success_curves, threshold_table
 from greedyexp.report.draw import Drawing, Listed, arrange, listed
 from greedyexp.report.figure_notes import metadata, note_of, read_note
@@ -31,6 +32,7 @@ from greedyexp.report.site.behind import Rows
 from greedyexp.report.site.interactive import Interactive, NotConvertible, interactive
 from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.report.verify import verified_source
+from greedyexp.results.words import short_name
 from greedyexp.runner.state import TIMINGS, find, retry_if_replaced
 
 if TYPE_CHECKING:
@@ -147,6 +149,7 @@ class _Writer:
         }
         try:
             with drawing.picture(one) as picture:
+                typeset(picture)
                 arrange(picture)
                 shown["static"] = self._static(one, picture)
                 try:
@@ -249,7 +252,8 @@ def figure_data(found: Interactive, rows: Rows | None) -> dict[str, Any]:
         behind = rows.behind(known) if rows else [[] for _ in range(count)]
         points[str(index)] = {
             "keys": {
-                name: [_cell(value) for value in values] for name, values in known.keys.items()
+                mathtext.plain(formulas(short_name(name))): [_cell(value) for value in values]
+                for name, values in known.keys.items()
             },
             "facts": _facts(known),
             "rows": behind,
@@ -260,7 +264,7 @@ def figure_data(found: Interactive, rows: Rows | None) -> dict[str, Any]:
 
 def _facts(known: Points) -> dict[str, list[Any]]:
     return {
-        mathtext.plain(name): [
+        mathtext.plain(formulas(name)): [
             [_cell(end) for end in value] if isinstance(value, list) else _cell(value)
             for value in values
         ]
