@@ -34,8 +34,8 @@ def next_look(
     They are equal to ``wanted`` if there is none.
 
     The claims are judged from the same table that the run writes, so that everyone who reads it
-    finds the same looks. Points and algorithms that open claims use get the trials of the next
-    look, the others keep theirs.
+    finds the same looks. Points that open claims use get the trials of the next look, for all
+    algorithms: figures and tables of means would otherwise compare algorithms on different data.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ def next_look(
     trials = found.looks.trials(found.taken + 1)
     grown: np.ndarray = wanted.copy()
     if trials <= rule.max:
-        open_arms = sorted(found.open_arms(rule.max))
-        grown.flat[open_arms] = trials
+        algorithms = wanted.shape[1]
+        points = sorted({arm // algorithms for arm in found.open_arms(rule.max)})
+        grown[points] = np.maximum(wanted[points], trials)
     return grown, found
 
 

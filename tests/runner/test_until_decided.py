@@ -33,7 +33,7 @@ def claims(lab) -> list[dict]:
         "near": f"proportion({ridge}, sign_support) > 0.2",
         "tie": f"proportion({median}, sign_support) > 0",
     }
-    where = {"near": {"n": 8}}
+    where = {"near": {"n": 8}, "tie": {"n": 8}}
     return [
         {"id": name, "quote": "It is so.", "test": test, "where": where.get(name, {})}
         for name, test in tests.items()
@@ -72,8 +72,10 @@ def test_trials_go_where_claims_are_open(lab):
     counts = trials(done)
     # All counts are those of looks. A claim about one point needs no more of the other.
     assert set(counts.values()) <= {6 * 2**k for k in range(5)}
-    assert counts["ridge", 8] == 6 * 2 ** (max(look for _, look in state["near"]) - 1)
+    assert counts["ridge", 8] >= 6 * 2 ** (max(look for _, look in state["near"]) - 1)
     assert counts["ridge", 8] > counts["ridge", 12]
+    # Algorithms can be compared at each point.
+    assert all(counts["ridge", n] == counts["median", n] for n in (8, 12))
     assert found["looks"]["trials"] == [6 * 2**k for k in range(found["looks"]["taken"])]
     assert sum(found["looks"]["alpha"]) < 0.05
 
@@ -208,7 +210,7 @@ def test_the_page_of_a_run_says_how_verdicts_came_about(lab):
     rows = {one["id"]: [row["look"] for row in one["rows"]] for one in content["claims"]}
     # The look of a decision; the tie has none.
     assert all(rows["easy"])
-    assert rows["tie"] == [None, None]
+    assert rows["tie"] == [None]
     assert run_page(lab.run(claims=claims(lab)).csv.parent).content["looks"] == ""
 
 
