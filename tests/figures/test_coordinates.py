@@ -68,7 +68,10 @@ def test_the_largest_have_colours_and_markers_that_are_the_same_in_all_panels(fr
         shown = [line.get_color() for line in paths(figure, axis)]
         assert shown == ["0.72", *COLOURS]
         assert [line.get_marker() for line in paths(figure, axis)] == ["None", *MARKERS]
-    assert texts(figure) == [f"coordinate {c}" for c in range(20, 101, 10)] + ["other coordinates"]
+    assert set(texts(figure)) == {
+        *(f"coordinate {c}" for c in range(20, 101, 10)),
+        "other coordinates",
+    }
     few = coordinates(table(coordinate_rows(count=3)), CONTEXT)
     assert "other coordinates" not in texts(few)
 

@@ -14,6 +14,7 @@ from greedyexp.figures._plot import Panels, legend_entry, log_ticks
 from greedyexp.figures.constants import constants
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.figures.trajectory.convergence import convergence
+from greedyexp.report.site.legends import _written
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
 from greedyexp.results.words import axis_label
@@ -191,6 +192,17 @@ def test_one_legend_for_each_encoding():
     assert [len(legend.get_texts()) for legend in figure.legends] == [2, 1]
     first, second = (legend.get_window_extent() for legend in figure.legends)
     assert second.y1 <= first.y0 + 1e-6
+
+
+def test_a_legend_of_several_rows_is_read_row_by_row():
+    names = [f"a method with a long title {k}" for k in range(7)]
+    figure = Panels([[{}, {}, {}]]).finish(list(map(legend_entry, names)))
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
+    assert len({round(box.y0) for box in boxes.values()}) > 1
+    assert sorted(names, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == names
+    assert [text for text, _, _ in _written(figure)] == names
 
 
 def test_long_labels_are_broken_between_words_but_not_in_formulas():

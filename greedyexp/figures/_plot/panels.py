@@ -275,9 +275,11 @@ class Panels:
         return self._names.get(axis) or " ".join(axis.get_ylabel().split())
 
     def _legend(self, handles: Sequence[Artist]) -> Legend:
-        """Draw a legend in as many columns as fit."""
+        """Draw a legend in as many columns as fit, to be read row by row."""
         for columns in range(len(handles), 0, -1):
-            legend = self.figure.legend(handles=list(handles), loc="upper center", ncols=columns)
+            # Matplotlib fills the columns one after the other.
+            given = [handle for column in range(columns) for handle in handles[column::columns]]
+            legend = self.figure.legend(handles=given, loc="upper center", ncols=columns)
             width = legend.get_window_extent().width / self.figure.dpi
             if width <= self.figure.get_figwidth():
                 break

@@ -115,7 +115,8 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
     own = [axes.get_legend() for axes in figure.axes]
     for legend in filter(None, [*figure.legends, *own]):
         heading = plain(legend.get_title().get_text())
-        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+        written = list(zip(legend.get_texts(), legend.legend_handles, strict=True))
+        for text, handle in _row_by_row(written, getattr(legend, "_ncols")):  # noqa: B009
             if handle is not None:
                 yield text.get_text(), handle, heading
     for axes in filter(is_colour_bar, figure.axes):
@@ -127,6 +128,13 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
             for place, text in enumerate(labels):
                 look = Look(_opaque(colour(bar.cmap(place))), width=2.0)
                 yield text.get_text(), look, heading
+
+
+def _row_by_row(written: list[Any], columns: int) -> list[Any]:
+    """Return entries in the order of reading; matplotlib fills the columns one after the other."""
+    places = range(len(written))
+    order = [place for column in range(columns) for place in places[column::columns]]
+    return [one for _, one in sorted(zip(order, written, strict=True), key=lambda pair: pair[0])]
 
 
 def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
