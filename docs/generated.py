@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pictures import Picture, picture_of, pictures, results, small, with_captions
+from pictures import Picture, first_rows, picture_of, pictures, results, small, with_captions
 
 from greedyexp.cli.commands.show import without_sections
 from greedyexp.core import registry
@@ -44,7 +44,7 @@ def write(docs: Path) -> None:
             _replace(pages / path.name, linked(text, path, pages, docs))
     drawn = [picture for run in results(root) for picture in pictures(run)]
     for kind in KINDS:
-        _replace(pages / f"{kind}s.md", parts_page(kind, drawn, pages))
+        _replace(pages / f"{kind}s.md", parts_page(kind, drawn, root, pages))
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
@@ -100,8 +100,8 @@ def _replace(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def parts_page(kind: str, drawn: list[Picture], pages: Path) -> str:
-    """Return a page on all parts of a kind: description, figure, properties and parameters."""
+def parts_page(kind: str, drawn: list[Picture], root: Path, pages: Path) -> str:
+    """Return a page on all parts of a kind: description, example, properties and parameters."""
     parts = sorted(registry.parts(kind).values(), key=lambda part: part.name)
     blocks = [f"# {kind.capitalize()}s", INTRODUCTIONS[kind]]
     blocks.append(
@@ -117,6 +117,8 @@ def parts_page(kind: str, drawn: list[Picture], pages: Path) -> str:
         picture = picture_of(part, drawn)
         if picture:
             blocks.append(small(picture, pages, pages / "results"))
+        if kind == "table":
+            blocks.append(first_rows(part.name, root, pages, pages / "results"))
         rows = parameter_rows(part)
         if rows:
             heading = ("parameter", "type", "default", "range", "description")

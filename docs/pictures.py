@@ -15,8 +15,8 @@ from greedyexp.core import registry, shipped
 from greedyexp.core.part import Part
 from greedyexp.experiment.design import by_stem
 
-# Width of the figure of a part in pixels.
-_SMALL = 420
+# Width of the figure of a part in pixels, and lines of a table with its header.
+_SMALL, _FEW = 420, 5
 _IMAGE = re.compile(r"^!\[([^\]]*)\]\(\S*results/(\w+)/paper/figures/(\w+)\.png\)$", re.M)
 
 
@@ -88,6 +88,24 @@ def small(picture: Picture, folder: Path, pages: Path) -> str:
     link = os.path.relpath(pages / f"{picture.run}.md", folder)
     text = f"Figure: {picture.title}, from [`{picture.run}`]({link})."
     return picture.directive(folder, text, _SMALL)
+
+
+def first_rows(name: str, root: Path, folder: Path, pages: Path) -> str:
+    """Return the first rows of the narrowest committed table of a name; empty if there is none."""
+    files = []
+    for run in results(root):
+        settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+        written = [next(iter(one.items())) for one in settings.get("tables", [])]
+        stems = [stem for stem, (kind, _) in by_stem(written).items() if kind == name]
+        files += [run / "tables" / f"{stem}.md" for stem in stems]
+    if not files:
+        return ""
+    known = {file: file.read_text(encoding="utf-8").splitlines() for file in files}
+    file = min(files, key=lambda one: known[one][0].count("|"))
+    run_name = file.parents[2].name
+    link = os.path.relpath(pages / f"{run_name}.md", folder)
+    rows = [line for line in known[file] if line.startswith("|")][:_FEW]
+    return "\n".join([f"The first rows of a table of [`{run_name}`]({link}):", "", *rows])
 
 
 def with_captions(text: str, folder: Path, pages: Path, root: Path) -> str:

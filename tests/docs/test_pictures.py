@@ -64,3 +64,15 @@ def test_a_figure_shows_what_it_chooses_alone(drawn):
     homes = [one for one in drawn if one.run == "sensor_selection"]
     assert ("generator", "simulated_home") in homes[2].shows
     assert ("generator", "uci_adl") not in homes[2].shows
+
+
+def test_a_table_has_its_first_rows_and_its_run(site):
+    folder = DOCS / "reference" / "generated"
+    shown = site.first_rows("slopes", REPOSITORY, folder, folder / "results")
+    first, _, *rows = shown.split("\n")
+    run = first.split("`")[1]
+    assert first == f"The first rows of a table of [`{run}`](results/{run}.md):"
+    written = (REPOSITORY / "results" / run / "paper" / "tables" / "slopes.md").read_text("utf-8")
+    assert written.startswith("\n".join(rows))
+    assert len(rows) == 5
+    assert site.first_rows("no_such_table", REPOSITORY, folder, folder / "results") == ""
