@@ -157,7 +157,8 @@ def threshold(run: str, metric: str, level: float = 0.5, of: str = "theta", **wh
     """Return where success crosses a level along ``of``: ``estimate``, ``low`` and ``high``."""
     config = yaml.safe_load((_folder(run) / "config.yaml").read_text(encoding="utf-8"))
     wins = rows(run, **where).groupby(of)[metric].agg(["sum", "count"])
-    adaptive = isinstance(config["trials"], dict)
+    # Until claims are decided, all points of a curve have equally many trials.
+    adaptive = isinstance(config["trials"], dict) and config["trials"].get("until") != "decided"
     return located_crossing(
         wins.index.to_numpy(), wins["sum"], wins["count"], sequential=adaptive, level=level
     )
