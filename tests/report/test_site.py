@@ -241,6 +241,7 @@ def test_formulas_become_characters():
     assert mathtext.plain(r"$\theta = 10^{-3}$") == "θ=10⁻³"
     assert mathtext.plain(r"$\mathdefault{10^{1}}$") == "10¹"
     assert mathtext.plain(r"$L_{22}$, $b^k$") == "L₂₂, b^k"
+    assert mathtext.plain_note("One,\ntwo.\nThree.") == "One, two.\nThree."
     assert mathtext.markup(r"a < $\lambda_1$") == "a &lt; λ<sub>1</sub>"
 
 

@@ -13,6 +13,7 @@ from test_site import SETTINGS
 
 import greedyexp
 from greedyexp.report.site.build import build
+from greedyexp.results.words import short_name
 
 pytestmark = pytest.mark.browser
 
@@ -137,7 +138,7 @@ def known_traces(browser, figure: int = 1) -> list[int]:
 
 
 def test_hovering_shows_the_mean_of_the_csv(page, run):
-    frame = greedyexp.open(run).rows
+    frame = greedyexp.open(run).rows.rename(columns=short_name)
     trace = known_traces(page)[0]
     for place in (0, 1):
         keys = point_at(page, place, trace)["keys"]
@@ -148,7 +149,7 @@ def test_hovering_shows_the_mean_of_the_csv(page, run):
         wanted = f"{rows['training_error'].mean():.6g}"
         text = until(page, HOVER)
         assert wanted in text, text
-        assert f"n_samples = {keys['n_samples']}" in text
+        assert f"n = {keys['n']}" in text
         point_at(page, 1 - place, trace)
 
 

@@ -88,7 +88,7 @@ def interactive(figure: Figure) -> Interactive:
         round(converter.box.width),
         round(converter.box.height),
         mathtext.plain(figure.get_suptitle()),
-        "\n".join(mathtext.plain(line) for line in figure.get_supxlabel().split("\n")),
+        mathtext.plain_note(figure.get_supxlabel()),
     )
 
 
@@ -367,6 +367,9 @@ class _Converter:
             "tickmode": "array",
             "tickvals": artists.plain(artists.placed(self._axes.xaxis, here)),
             "ticktext": [mathtext.markup(label) for label in labels],
+            "tickangle": -max(
+                (label.get_rotation() for label in other.get_xticklabels()), default=0.0
+            ),
             "showgrid": False,
             "title": {"text": mathtext.markup(other.get_xlabel()), "standoff": 4},
         }

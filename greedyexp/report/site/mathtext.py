@@ -52,6 +52,11 @@ def plain(text: str) -> str:
     return html.unescape(re.sub(r"</?i>", "", shown)).strip()
 
 
+def plain_note(text: str) -> str:
+    """Return the lines of a note in plain characters, without breaks inside of sentences."""
+    return "\n".join(map(plain, re.sub(r"(?<!\.)\n", " ", text).split("\n")))
+
+
 def _shifted(found: re.Match[str]) -> str:
     """Return a subscript or a superscript of digits in small digits, others in full size."""
     low, written = found[1] == "b", re.sub(r"</?i>", "", found[2])
