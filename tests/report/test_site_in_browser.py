@@ -146,7 +146,7 @@ def test_hovering_shows_the_mean_of_the_csv(page, run):
         for name, value in keys.items():
             rows = rows[rows[name] == value]
         assert len(rows) == 12
-        wanted = f"{rows['training_error'].mean():.6g}"
+        wanted = f"{rows['training error'].mean():.6g}"
         text = until(page, HOVER)
         assert wanted in text, text
         assert f"n = {keys['n']}" in text
