@@ -70,11 +70,12 @@ def convergence(
     Lines are medians over replicates with bands, as far as all replicates go. Dashed curves are
     proved bounds; dash-dotted ones are bounds on the final support, from the iteration at which all
     iterates have it; dotted ones are asymptotic predictions, which are not bounds. All are medians
-    too. A bound is infinite where a replicate does not have it yet, and the axis is not extended
-    far for bounds. ``twice`` adds the curve of an algorithm's bound with twice its
-    exponent, guarantee^2 / gap_0, which some plots show. It is not a bound for coordinate descent:
-    with two orthonormal columns of equal weight, the first step from zero violates it. A line ends
-    before its gap first reaches ``floor``. Replicates that failed are left out and counted below.
+    too and have a few small markers of their line. A bound is infinite where a replicate does not
+    have it yet, and the axis is not extended far for bounds. ``twice`` adds the curve of an
+    algorithm's bound with twice its exponent, guarantee^2 / gap_0, which some plots show. It is not
+    a bound for coordinate descent: with two orthonormal columns of equal weight, the first step
+    from zero violates it. A line ends before its gap first reaches ``floor``. Replicates that
+    failed are left out and counted below.
     """
     frame, keys = group_columns(frame, context, row, panel, *line)
     rows = trajectories(frame, keys, until=until)
