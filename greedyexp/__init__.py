@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterable
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Resolved on first use: `greedyexp --help` must not pay for numpy.
 _LAZY = {
