@@ -57,14 +57,15 @@ def main() -> None:
         rows = greedyexp.run(config, out=folder, only="algorithm=lasso", progress=False)
     found = contour(rows, located=True)
     print(summary("along the contour", len(rows), found))
-    for trials in range(2, grid["replicate"].max() + 2):
+    # Trials continue at points where the claim was open; all points have the first ones.
+    common = grid.groupby(["sparsity", "n_samples"])["replicate"].nunique().min()
+    for trials in range(2, common + 1):
         part = grid[grid["replicate"] < trials]
         fixed = contour(part, located=False)
         if fixed["half_width"].mean() <= found["half_width"].mean():
             print(summary(f"full grid, {trials} trials", len(part), fixed))
             print(f"{len(part) / len(rows):.1f} times fewer fits along the contour")
             break
-    print(summary("full grid, all trials", len(grid), contour(grid, located=False)))
 
 
 if __name__ == "__main__":

@@ -227,8 +227,10 @@ def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]
+    # Theta is the number of samples in other units; several of its values may give one number.
+    alike = {"theta"} if "n_samples" in named else set()
     for name in frame.columns:
-        if name in by or frame[name].nunique(dropna=False) < 2:
+        if name in by or name in alike or frame[name].nunique(dropna=False) < 2:
             continue
         if not by or (sized.groupby(by, dropna=False)[name].nunique(dropna=False) > 1).any():
             return str(name)

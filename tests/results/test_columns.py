@@ -395,3 +395,13 @@ def test_seconds_of_a_replicate_count_once():
     expected = comparison(once, context(), row="n", metrics=["fit_seconds"])
     assert "means over 4 replicates" in table.attrs["notes"][0]
     assert repr(table.loc[0, "FoBa-gdt"]) == repr(expected.loc[0, "FoBa-gdt"])
+
+
+def test_values_of_theta_with_the_same_number_of_samples_are_one_point():
+    settings = pd.DataFrame(
+        {"theta": [0.5, 0.51, 0.6], "n_samples": [20, 20, 24], "algorithm": "omp", "replicate": 0}
+    )
+    part = registry.find("figure", "transition_threshold")
+    params = {name: field.default for name, field in part.parameters.model_fields.items()}
+    params["of"] = "n_samples"
+    assert with_panels(part, params, [settings], []) == params
