@@ -293,8 +293,10 @@ def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.D
     DataFrame or None
         None if the run does not have these columns.
     """
-    axes = [name for axis in source.design.data_axes for name in axis]
-    by = [*(name for name in axes if name != of and name in source.frame), "algorithm"]
+    # Theta is the number of samples in other units. Several blocks of data may sweep one column.
+    along = {of, "theta"} if of == "n_samples" else {of}
+    axes = dict.fromkeys(name for axis in source.design.data_axes for name in axis)
+    by = [*(name for name in axes if name not in along and name in source.frame), "algorithm"]
     try:
         metrics = successes.metrics_of(source.frame, source.context, success)
         rows = successes.trials_of(source.frame, metrics, [*by, of])

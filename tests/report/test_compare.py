@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from cli_process import refused
 
 import greedyexp
 from greedyexp.core.errors import ConfigError
+from greedyexp.report.compare import threshold_table
+from greedyexp.report.source import read_source
 from greedyexp.stats.multiplicity import holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
@@ -355,3 +358,12 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
     done = call("compare", a, a, "--csv", tmp_path / "none" / "all.csv", cwd=tmp_path)
     refused(done, "this cannot be written: No such file or directory. Check", "to another folder.")
     assert "--out" not in done.stderr
+
+
+def test_thresholds_in_samples_of_blocks_that_sweep_one_column():
+    source = read_source(Path(__file__).parents[2] / "results/conjecture_growth/paper")
+    table = threshold_table(source, "n_samples", {"default": "sign_support"})
+    assert list(table.columns[:4]) == ["data", "p", "sparsity", "algorithm"]
+    assert len(table) == 13
+    assert np.isfinite(table["estimate"]).all()
+    assert table["estimate"].between(60, 420).all()
