@@ -20,6 +20,7 @@ from greedyexp.report.rows_again import DIFFERS, close_numbers, compare_cells
 from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
 from greedyexp.report.verify import verified_source
 from greedyexp.results import successes
+from greedyexp.results.columns import same_in_other_units
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, replicates
 from greedyexp.results.thresholds import thresholds
@@ -293,8 +294,8 @@ def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.D
     DataFrame or None
         None if the run does not have these columns.
     """
-    # Theta is the number of samples in other units. Several blocks of data may sweep one column.
-    along = {of, "theta"} if of == "n_samples" else {of}
+    along = {of, *same_in_other_units([of])}
+    # Several blocks of data may sweep the same column.
     axes = dict.fromkeys(name for axis in source.design.data_axes for name in axis)
     by = [*(name for name in axes if name not in along and name in source.frame), "algorithm"]
     try:

@@ -130,6 +130,14 @@ def refuse_separation_by_results(
         raise ConfigError(message, remedy=remedy)
 
 
+def same_in_other_units(names: Collection[str]) -> set[str]:
+    """Return the columns that only restate one of these columns in other units.
+
+    Theta restates the number of samples; several of its values may give the same number.
+    """
+    return {"theta"} if "n_samples" in names else set()
+
+
 def separating_columns(part: Display, params: Mapping[str, Any]) -> list[str]:
     """Return the columns that separate the points of a part; empty without ``apart``."""
     return list(part.apart(**params)) if part.apart else []
@@ -227,10 +235,9 @@ def _varying(frame: pd.DataFrame, named: Sequence[str]) -> str | None:
     """
     sized = with_sizes(frame) if {"p", "aspect_ratio"} & set(named) else frame
     by = [name for name in dict.fromkeys([*named, "replicate"]) if name in sized.columns]
-    # Theta is the number of samples in other units; several of its values may give one number.
-    alike = {"theta"} if "n_samples" in named else set()
+    known = {*by, *same_in_other_units(named)}
     for name in frame.columns:
-        if name in by or name in alike or frame[name].nunique(dropna=False) < 2:
+        if name in known or frame[name].nunique(dropna=False) < 2:
             continue
         if not by or (sized.groupby(by, dropna=False)[name].nunique(dropna=False) > 1).any():
             return str(name)

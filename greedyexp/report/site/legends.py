@@ -142,7 +142,7 @@ def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
     if look.label == text:
         return True
     grey = _is_grey(entry.colour)
-    # A line with an entry of its own may also belong to one that stands for all colours.
+    # A line with its own entry may also match a grey entry, which describes lines of any colour.
     if look.label in texts and (not grey or _is_grey(look.colour)):
         return False
     if not grey and look.colour != entry.colour:
