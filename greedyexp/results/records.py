@@ -64,6 +64,16 @@ def replicates(frame: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+def positions(rows: pd.DataFrame, columns: Sequence[str]) -> list[np.ndarray]:
+    """Return the positions of the rows of each group with equal values, in order of appearance.
+
+    Arrays at these positions cost far less than a table for each of thousands of replicates.
+    """
+    numbers = rows.groupby(list(columns), dropna=False, sort=False).ngroup().to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+
+
 def failed_rows(frame: pd.DataFrame) -> pd.Series[bool]:
     """Return a mask of the rows of failed replicates."""
     return frame["status"].isin(FAILED)

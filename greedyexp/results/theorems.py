@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import parts
-from greedyexp.results.records import Where, as_list, identity, records
+from greedyexp.results.records import Where, as_list, identity, positions, records
 from greedyexp.results.summaries import spread
 from greedyexp.results.text import where_text
 from greedyexp.results.words import number_text
@@ -287,14 +287,18 @@ def growth(
     if fit_below is not None:
         # Accuracies may differ from the limit by rounding.
         rows = rows[rows["epsilon"] <= fit_below * (1 + 1e-9)]
+    own = identity(frame)
+    rows = rows.drop_duplicates([*own, "epsilon"])
+    decades = -np.log10(rows["epsilon"].to_numpy(dtype=float))
+    counts = rows["taken"].to_numpy(dtype=float)
+    fitted = np.isfinite(counts) & (counts >= 1)
     slopes = []
-    for _, own in rows.groupby(identity(frame), dropna=False, sort=False):
-        own = own.drop_duplicates("epsilon")
-        own = own[np.isfinite(own["taken"]) & (own["taken"] >= 1)]
-        if len(own) < 3:
+    for part in positions(rows, own):
+        part = part[fitted[part]]
+        if len(part) < 3:
             continue
-        weights = line_weights(-np.log10(own["epsilon"].to_numpy(dtype=float)))[1]
-        taken = own["taken"].to_numpy(dtype=float)
+        taken = counts[part]
+        weights = line_weights(decades[part])[1]
         slopes.append(float(weights @ (np.log10(taken) if law == "power" else taken)))
     if not slopes:
         return Growth(np.nan, np.nan, np.nan, 0)

@@ -232,6 +232,36 @@ def test_another_scale_is_drawn_at_its_places_with_its_labels():
     assert axis["meta"] is False
 
 
+def test_cells_keep_their_colours_and_numbers():
+    from matplotlib.collections import PolyCollection
+
+    corners = [[(x, 0), (x, 1), (x + 1, 1), (x + 1, 0)] for x in range(3)]
+
+    def draw(axis):
+        axis.set_facecolor("0.8")
+        cells = PolyCollection(corners, array=[0.0, 1.0, 0.0], cmap="cividis")
+        cells.set_clim(0, 1)
+        plot.attach(cells, pd.DataFrame({"p": [5, 6, 7]}), {"share": [0.0, 1.0, 0.0]})
+        axis.add_collection(cells)
+        axis.autoscale_view()
+        axis.figure.colorbar(cells, ticks=[0, 1])
+
+    found = drawn(draw)
+    low, high, points = found.data
+    # Two cells of three have the colour of 0, and None ends a cell.
+    assert low["x"] == [0, 0, 1, 1, 0, None, 2, 2, 3, 3, 2, None]
+    assert high["x"] == [1, 1, 2, 2, 1, None]
+    assert (points["x"], points["y"]) == ([0.5, 1.5, 2.5], [0.5] * 3)
+    assert found.points[2].keys == {"p": [5, 6, 7]}
+    # The colours of a scale are hexadecimal, which dark pages leave as they are.
+    dark, bright = (
+        matplotlib.colors.to_hex(matplotlib.colormaps["cividis"](x)) for x in (0.0, 1.0)
+    )
+    assert (low["fillcolor"], high["fillcolor"]) == (dark, bright)
+    assert [entry["swatch"]["area"] for entry in found.legend] == [dark, bright]
+    assert found.layout["shapes"][0]["fillcolor"] == "rgb(204,204,204)"
+
+
 def test_what_plotly_lacks_is_refused():
     with pytest.raises(NotConvertible, match="AxesImage"):
         drawn(lambda axis: axis.imshow(np.eye(3)))

@@ -14,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
+    from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
 
 _ATTRIBUTE = "_greedyexp_points"
@@ -36,14 +37,14 @@ class Points:
     facts: dict[str, list[Any]]
 
 
-def attach(line: Line2D, keys: pd.DataFrame, facts: Mapping[str, Any]) -> None:
-    """Attach to a line what is known of its points.
+def attach(artist: Line2D | PolyCollection, keys: pd.DataFrame, facts: Mapping[str, Any]) -> None:
+    """Attach to a line what is known of its points, or to cells what is known of each.
 
     Parameters
     ----------
-    line : Line2D
+    artist : Line2D or PolyCollection
     keys : DataFrame
-        One row for each point, in the order of the line; see ``Points``.
+        One row for each point, in the order of the line or the cells; see ``Points``.
     facts : mapping of str to array_like or a pair of array_like
         Numbers by name; a pair has the lower and the upper ends of an interval.
 
@@ -52,6 +53,8 @@ def attach(line: Line2D, keys: pd.DataFrame, facts: Mapping[str, Any]) -> None:
     ValueError
         If the number of values is not the number of points.
     """
+    from matplotlib.lines import Line2D
+
     known: dict[str, list[Any]] = {}
     for name, values in facts.items():
         known[name] = (
@@ -60,11 +63,14 @@ def attach(line: Line2D, keys: pd.DataFrame, facts: Mapping[str, Any]) -> None:
             else _plain(values)
         )
     columns = {str(name): _plain(keys[name]) for name in keys.columns}
-    count = len(np.atleast_1d(line.get_xdata()))
+    if isinstance(artist, Line2D):
+        count = len(np.atleast_1d(artist.get_xdata()))
+    else:
+        count = len(artist.get_paths())
     for name, column in (*columns.items(), *known.items()):
         if len(column) != count:
             raise ValueError(f"'{name}' has {len(column)} values for {count} points.")
-    setattr(line, _ATTRIBUTE, Points(columns, known))
+    setattr(artist, _ATTRIBUTE, Points(columns, known))
 
 
 def attached(artist: Artist) -> Points | None:

@@ -87,7 +87,7 @@ def phase_diagram(
         tested, crossed = plot.inside(counts, values), plot.inside(contour, values)
         plane = _Plane(_single(tested, ratios) if ratios else None)
         cells = _draw_cells(axis, tested, of, against, plane, step)
-        _draw_contour(axis, crossed, against, plane)
+        _draw_contour(axis, crossed, against, plane, by)
         if ratios:
             axis.set_xlim(0, 1)
             axis.set_ylim(0, 1)
@@ -158,7 +158,8 @@ def _draw_cells(
 
     levels = np.unique(counts[against].to_numpy(dtype=float))
     edges = dict(zip(levels, itertools.pairwise(_edges(levels)), strict=True))
-    cells, shares = [], []
+    cells = []
+    counts = counts.sort_values([against, of])
     for s, points in counts.groupby(against):
         low, high = edges[s]
         n = points[of].to_numpy(dtype=float)
@@ -166,9 +167,12 @@ def _draw_cells(
         for left, right in zip(np.maximum(n - half, n / 2), n + half, strict=True):
             corners = ((low, left), (low, right), (high, right), (high, left))
             cells.append([plane.at(*corner) for corner in corners])
-        shares += list(points["successes"] / points["trials"])
+    shares = counts["successes"] / counts["trials"]
     drawn = PolyCollection(cells, array=shares, cmap=_COLOURS, edgecolor="face", linewidth=0.1)
     drawn.set_clim(0, 1)
+    numbers = counts[["trials", "failed"]]
+    facts = {"share of successes": shares} | {name: numbers[name] for name in numbers}
+    plot.attach(drawn, counts.drop(columns=["successes", *numbers]), facts)
     axis.set_facecolor(_UNTESTED)
     axis.add_collection(drawn)
     axis.autoscale_view()
@@ -189,7 +193,9 @@ def _edges(places: np.ndarray) -> np.ndarray:
     return np.array([2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1]])
 
 
-def _draw_contour(axis: Axes, contour: pd.DataFrame, against: str, plane: _Plane) -> None:
+def _draw_contour(
+    axis: Axes, contour: pd.DataFrame, against: str, plane: _Plane, keys: list[str]
+) -> None:
     """Draw the crossings, joined in the order of ``against``, and the band of their intervals."""
     contour = contour.sort_values(against)
     s = contour[against].to_numpy(dtype=float)
@@ -201,7 +207,7 @@ def _draw_contour(axis: Axes, contour: pd.DataFrame, against: str, plane: _Plane
         lower, upper = (np.column_stack(plane.at(s[known], ends[known])) for ends in (low, high))
         axis.fill(*np.vstack([lower, upper[::-1]]).T, **_BAND, gid="band")
     (line,) = axis.plot(*plane.at(s, n), **_CONTOUR)
-    plot.attach(line, contour, thresholds.facts(contour))
+    plot.attach(line, contour[keys], thresholds.facts(contour))
 
 
 def _is_stated(rows: pd.DataFrame) -> bool:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.results.records import identity, records, require_columns, require_numeric
+from greedyexp.results.records import (
+    identity,
+    positions,
+    records,
+    require_columns,
+    require_numeric,
+)
 from greedyexp.results.summaries import spread
 from greedyexp.results.theorems import bound_medians, refuse_mixed_references
 
@@ -77,8 +83,6 @@ def curves(
     ConfigError
         If no row has a value.
     """
-    import pandas as pd
-
     # A replicate is counted once, even if it has several theorems and references.
     own = [*dict.fromkeys([*identity(frame), *keys])]
     once = rows.dropna(subset=[y]).drop_duplicates([*own, "step"])
@@ -90,21 +94,26 @@ def curves(
         placed = once.assign(at=once["step"], value=once[y])
     else:
         last = once.groupby(list(keys))["features"].transform("max")
-        parts = once.assign(last=last).groupby(own, dropna=False, sort=False)
-        placed = pd.concat([_least(one, y) for _, one in parts], ignore_index=True)
+        placed = _least(once.assign(last=last), own, y)
     table = spread(placed[[*keys, "at", "value"]], [*keys, "at"], "value")
     whole = table.groupby(list(keys))["replicates"].transform("max")
     return table[table["replicates"] == whole].reset_index(drop=True)
 
 
-def _least(one: pd.DataFrame, y: str) -> pd.DataFrame:
-    """Return the least value of a replicate with at most m features, from its smallest m on."""
-    one = one.sort_values("features", kind="stable")
-    counts, least = one["features"].to_numpy(), np.minimum.accumulate(one[y].to_numpy(dtype=float))
-    at = _feature_numbers(int(counts[0]), int(one["last"].iloc[0]))
-    values = least[np.searchsorted(counts, at, side="right") - 1]
-    head = one.iloc[np.zeros(len(at), dtype=int)]
-    return head.assign(at=at, value=values)
+def _least(rows: pd.DataFrame, own: Sequence[str], y: str) -> pd.DataFrame:
+    """Return the least value of each replicate with at most m features, from its smallest m on."""
+    counts, last = rows["features"].to_numpy(), rows["last"].to_numpy()
+    values = rows[y].to_numpy(dtype=float)
+    first, at, found = [], [], []
+    for part in positions(rows, own):
+        part = part[np.argsort(counts[part], kind="stable")]
+        numbers = _feature_numbers(int(counts[part[0]]), int(last[part[0]]))
+        least = np.minimum.accumulate(values[part])
+        first.append(np.full(len(numbers), part[0]))
+        at.append(numbers)
+        found.append(least[np.searchsorted(counts[part], numbers, side="right") - 1])
+    placed = rows.iloc[np.concatenate(first)]
+    return placed.assign(at=np.concatenate(at), value=np.concatenate(found))
 
 
 def _feature_numbers(first: int, last: int) -> np.ndarray:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.axis import Axis
 
 from greedyexp.report.site import artists, mathtext
@@ -49,6 +51,27 @@ def layout_of(axis: Axis, letter: str, domain: np.ndarray) -> dict[str, Any]:
     if title and axis.get_label().get_visible():
         found["title"] = {"text": mathtext.markup(title), "standoff": 4}
     return found
+
+
+def second_layout(other: SecondaryAxis, axes: Axes, first: dict[str, Any]) -> dict[str, Any]:
+    """Return a second horizontal axis, whose ticks stand at places of the first."""
+    ticks, labels = ticks_of(other.xaxis)
+    pixels = [other.transData.transform((tick, 0))[0] for tick in ticks]
+    here = [axes.transData.inverted().transform((x, 0))[0] for x in pixels]
+    angles = (label.get_rotation() for label in other.get_xticklabels())
+    return {
+        **{key: first[key] for key in ("type", "range", "domain")},
+        "anchor": "free",
+        "showline": False,
+        "ticks": "",
+        "side": "top",
+        "tickmode": "array",
+        "tickvals": artists.plain(artists.placed(axes.xaxis, here)),
+        "ticktext": [mathtext.markup(label) for label in labels],
+        "tickangle": -max(angles, default=0.0),
+        "showgrid": False,
+        "title": {"text": mathtext.markup(other.get_xlabel()), "standoff": 4},
+    }
 
 
 def ticks_of(axis: Axis) -> tuple[list[float], list[str]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from greedyexp.figures._plot.points import Points
 from greedyexp.report.source import Source
 from greedyexp.results.records import identity, matches, rows_where, with_sizes
-
-if TYPE_CHECKING:
-    pass
 
 # Runs of row numbers: first number, step, count.
 Runs = list[list[int]]
@@ -69,9 +66,8 @@ class Rows:
             if name == "algorithm" and not mask.any():
                 # The label of an entry, whose swept parameters are keys too or chosen by ``where``.
                 variants = self._context.variants
-                mask = np.array(
-                    [label in variants and variants[label].entry == value for label in column]
-                )
+                labels = [name for name, one in variants.items() if one.entry == value]
+                mask = column.isin(labels).to_numpy()
             self._masks[key] = mask
         return self._masks[key]
 
@@ -87,18 +83,16 @@ class Rows:
 
 def _runs(numbers: np.ndarray) -> Runs:
     """Return sorted numbers as runs with equal steps."""
-    if len(numbers) < 2:
-        return [[int(number), 1, 1] for number in numbers]
     steps = np.diff(numbers)
+    # Places where a step differs from the one before it.
+    changes = np.append(np.flatnonzero(np.diff(steps)) + 1, len(steps))
     runs, start = [], 0
-    while start < len(numbers):
-        if start == len(steps):
-            runs.append([int(numbers[start]), 1, 1])
-            break
-        other = np.flatnonzero(steps[start:] != steps[start])
-        end = start + int(other[0]) + 1 if len(other) else len(numbers)
-        runs.append([int(numbers[start]), int(steps[start]), end - start])
-        start = end
+    while start < len(steps):
+        end = int(changes[np.searchsorted(changes, start, side="right")])
+        runs.append([int(numbers[start]), int(steps[start]), end - start + 1])
+        start = end + 1
+    if start < len(numbers):
+        runs.append([int(numbers[start]), 1, 1])
     return runs
 
 

@@ -16,22 +16,26 @@ from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection, LineCollection, PolyCollection
+from matplotlib.colors import same_color, to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import _ImageBase
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch, Polygon, Rectangle
+from matplotlib.path import Path
 from matplotlib.spines import Spine
 from matplotlib.text import Annotation, Text
 
 from greedyexp.figures._plot.points import Points, attached
 from greedyexp.report.site import artists, legends, mathtext
 from greedyexp.report.site.artists import PIXELS, Space
-from greedyexp.report.site.axes import layout_of, ticks_of
+from greedyexp.report.site.axes import layout_of, second_layout
 
 # Room around the panels in pixels.
 _MARGIN = 6
 # Shapes of Plotly have no hatches.
 _HATCHED = (0.5, 0.5, 0.5, 0.15)
+# Cells with nearly the same value are one trace, since browsers are slow with thousands.
+_SHADES = 40
 # The mark where an axis is interrupted, whose symbol Plotly does not have.
 _BREAK = "break"
 
@@ -138,14 +142,22 @@ class _Converter:
             found |= self._shared(letter)
             self.layout[f"{letter}axis{self._name}"] = found
         self._titles(axes)
+        if not same_color(axes.get_facecolor(), "white"):
+            behind = artists.colour(axes.get_facecolor())
+            self.shapes.append(self._range(("axes", "axes"), (0, 1), (0, 1), behind))
         groups: dict[Any, _Group] = {}
         for artist in sorted(axes.get_children(), key=lambda one: one.get_zorder()):
             if not artist.get_visible() or artist is axes.patch or isinstance(artist, Spine):
                 continue
             if isinstance(artist, Line2D):
                 self._line(artist, groups)
+            elif isinstance(artist, PolyCollection) and artist.get_array() is not None:
+                self._cells(artist)
             elif isinstance(artist, PolyCollection):
-                self._area(artist)
+                colours = artist.get_facecolor()
+                self._area(artist, artist.get_paths(), colours[0] if len(colours) else "none")
+            elif isinstance(artist, Polygon):
+                self._area(artist, [artist.get_path()], artist.get_facecolor())
             elif isinstance(artist, LineCollection):
                 self._segments(artist)
             elif isinstance(artist, Text):
@@ -206,6 +218,10 @@ class _Converter:
         if line.get_transform() != self._axes.transData:
             pixels = line.get_transform().transform(np.column_stack(line.get_data(orig=False)))
             x, y = self._axes.transData.inverted().transform(pixels).T
+        return self._coordinates(x, y)
+
+    def _coordinates(self, x: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        """Return places in the data of the panel as Plotly writes them."""
         return (
             artists.plain(artists.placed(self._axes.xaxis, x)),
             artists.plain(artists.placed(self._axes.yaxis, y)),
@@ -238,45 +254,69 @@ class _Converter:
         (left, bottom), width, height = patch.get_xy(), patch.get_width(), patch.get_height()
         look = legends.look_of(patch)
         self.drawn.append(legends.Drawn(look, [], [len(self.shapes)]))
-        self.shapes.append(
-            {
-                "type": "rect",
-                "xref": self._reference("x", spaces[0]),
-                "yref": self._reference("y", spaces[1]),
-                "x0": self._at(self._axes.xaxis, left, spaces[0]),
-                "x1": self._at(self._axes.xaxis, left + width, spaces[0]),
-                "y0": self._at(self._axes.yaxis, bottom, spaces[1]),
-                "y1": self._at(self._axes.yaxis, bottom + height, spaces[1]),
-                "fillcolor": artists.colour(
-                    _HATCHED if patch.get_hatch() else patch.get_facecolor()
-                ),
-                "line": {"width": 0},
-                "layer": "below",
-            }
-        )
+        colour = artists.colour(_HATCHED if patch.get_hatch() else patch.get_facecolor())
+        ends = (left, left + width), (bottom, bottom + height)
+        self.shapes.append(self._range(spaces, *ends, colour))
 
-    def _area(self, area: PolyCollection) -> None:
-        colours = [_HATCHED] if area.get_hatch() else area.get_facecolor()
-        colour = artists.colour(colours[0] if len(colours) else "none")
+    def _range(
+        self, spaces: tuple[Space, Space], across: Any, up: Any, colour: str
+    ) -> dict[str, Any]:
+        """Return a coloured rectangle behind everything else."""
+        x, y = (
+            [self._at(axis, end, space) for end in ends]
+            for axis, ends, space in zip(
+                (self._axes.xaxis, self._axes.yaxis), (across, up), spaces, strict=True
+            )
+        )
+        return {
+            "type": "rect",
+            "xref": self._reference("x", spaces[0]),
+            "yref": self._reference("y", spaces[1]),
+            **dict(zip(("x0", "x1", "y0", "y1"), (*x, *y), strict=True)),
+            "fillcolor": colour,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+
+    def _area(self, area: Polygon | PolyCollection, paths: Sequence[Path], face: Any) -> None:
+        colour = artists.colour(_HATCHED if area.get_hatch() else face)
+        x, y = self._outlines([np.asarray(path.vertices) for path in paths])
+        self._trace(x, y, _filled(colour), legends.look_of(area, colour))
+
+    def _cells(self, cells: PolyCollection) -> None:
+        """Add cells with the colours of their values, and a point in the middle of each."""
+        shades = np.rint(np.asarray(cells.norm(cells.get_array())) * _SHADES) / _SHADES  # type: ignore[arg-type]
+        corners = [np.asarray(path.vertices) for path in cells.get_paths()]
+        for shade in np.unique(shades):
+            own = [one for one, value in zip(corners, shades, strict=True) if value == shade]
+            # Pages adapt rgb() to a dark theme, but not the hexadecimal colours of a scale.
+            style = _filled(to_hex(cells.cmap(shade)))
+            # No entry of the legend shows or hides cells.
+            self.data.append(self._placed_trace(*self._outlines(own), style))
+        # The last corner of a path is the first one again.
+        x, y = np.array([one[:-1].mean(axis=0) for one in corners]).T
+        middle = self._coordinates(x, y)
+        style = {"mode": "markers", "marker": {"size": 6, "opacity": 0}, "hoverinfo": "text"}
+        known = attached(cells)
+        if known is not None:
+            self.points[len(self.data)] = known
+            self.data.append(self._placed_trace(*middle, style))
+
+    def _outlines(self, areas: Sequence[np.ndarray]) -> tuple[list[Any], list[Any]]:
+        """Return the corners of areas, or the ends of segments, with None between them."""
         x: list[Any] = []
         y: list[Any] = []
-        for path in area.get_paths():
-            corners = np.asarray(path.vertices)
-            x += [*artists.plain(artists.placed(self._axes.xaxis, corners[:, 0])), None]
-            y += [*artists.plain(artists.placed(self._axes.yaxis, corners[:, 1])), None]
-        style = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": colour}
-        self._trace(x, y, style, legends.look_of(area, colour))
+        for corners in areas:
+            across, up = self._coordinates(*np.reshape(corners, (-1, 2)).T)
+            x += [*across, None]
+            y += [*up, None]
+        return x, y
 
     def _segments(self, bars: LineCollection) -> None:
         for place, segments in artists.segments_by_colour(bars):
             colour = artists.colour(bars.get_colors()[place])
-            x: list[Any] = []
-            y: list[Any] = []
-            for segment in segments:
-                # A segment with an unknown end is empty.
-                ends = np.reshape(segment, (-1, 2))
-                x += [*artists.plain(artists.placed(self._axes.xaxis, ends[:, 0])), None]
-                y += [*artists.plain(artists.placed(self._axes.yaxis, ends[:, 1])), None]
+            # A segment with an unknown end is empty.
+            x, y = self._outlines(segments)
             width = round(float(np.atleast_1d(bars.get_linewidth())[0]) * PIXELS, 2)
             style = {"mode": "lines", "line": {"color": colour, "width": width}}
             self._trace(x, y, style, legends.look_of(bars, colour))
@@ -347,31 +387,15 @@ class _Converter:
         """Add a second horizontal axis, whose ticks stand at places of the first."""
         if getattr(other, "_orientation") != "x":  # noqa: B009
             raise NotConvertible("Plotly has no second vertical axis.")
-        ticks, labels = ticks_of(other.xaxis)
-        pixels = [other.transData.transform((tick, 0))[0] for tick in ticks]
-        here = [self._axes.transData.inverted().transform((x, 0))[0] for x in pixels]
         # Several stand above each other.
         height = other.transAxes.transform((0, 0))[1] * self._scale
         up = float((height - self.box.y0) / self.box.height)
         name = len(self.panels) + 1 + sum("overlaying" in one for one in self.layout.values())
-        first = self.layout[f"xaxis{self._name}"]
         self.layout[f"xaxis{name}"] = {
-            **{key: first[key] for key in ("type", "range", "domain")},
-            "anchor": "free",
+            **second_layout(other, self._axes, self.layout[f"xaxis{self._name}"]),
             "position": round(up, 5),
-            "showline": False,
-            "ticks": "",
             "overlaying": f"x{self._name}",
             "matches": f"x{self._name}",
-            "side": "top",
-            "tickmode": "array",
-            "tickvals": artists.plain(artists.placed(self._axes.xaxis, here)),
-            "ticktext": [mathtext.markup(label) for label in labels],
-            "tickangle": -max(
-                (label.get_rotation() for label in other.get_xticklabels()), default=0.0
-            ),
-            "showgrid": False,
-            "title": {"text": mathtext.markup(other.get_xlabel()), "standoff": 4},
         }
         # An axis without a trace is not shown.
         self.data.append(
@@ -393,8 +417,7 @@ class _Converter:
         known: Points | None = None,
     ) -> None:
         index = len(self.data)
-        trace = {"x": artists.short(x), "y": artists.short(y), **style}
-        trace |= {"xaxis": f"x{self._name}", "yaxis": f"y{self._name}", "hoverinfo": "skip"}
+        trace = self._placed_trace(x, y, style)
         if known is not None:
             self.points[index] = known
             trace["hoverinfo"] = "text"
@@ -402,3 +425,19 @@ class _Converter:
             trace["name"] = mathtext.plain(look.label)
         self.data.append(trace)
         self.drawn.append(legends.Drawn(look, [index]))
+
+    def _placed_trace(
+        self, x: Sequence[Any], y: Sequence[Any], style: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            "x": artists.short(x),
+            "y": artists.short(y),
+            "xaxis": f"x{self._name}",
+            "yaxis": f"y{self._name}",
+            "hoverinfo": "skip",
+            **style,
+        }
+
+
+def _filled(colour: str) -> dict[str, Any]:
+    return {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": colour}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matplotlib.artist import Artist
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -122,12 +123,15 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
     for axes in filter(is_colour_bar, figure.axes):
         bar: Any = getattr(axes, "_colorbar")  # noqa: B009
         heading = plain(axes.get_ylabel() or axes.get_xlabel())
-        # Only steps have lines of their colours.
-        if len(bar.get_ticks()) == bar.cmap.N:
-            labels: Iterable[Any] = axes.get_yticklabels()
-            for place, text in enumerate(labels):
+        labels: Iterable[Any] = axes.get_yticklabels()
+        # Only steps have lines of their colours; a continuous bar has areas.
+        steps = len(bar.get_ticks()) == bar.cmap.N
+        for place, (tick, text) in enumerate(zip(bar.get_ticks(), labels, strict=True)):
+            if steps:
                 look = Look(_opaque(colour(bar.cmap(place))), width=2.0)
-                yield text.get_text(), look, heading
+            else:
+                look = Look(to_hex(bar.cmap(bar.norm(tick))), area=True)
+            yield text.get_text(), look, heading
 
 
 def _row_by_row(written: list[Any], columns: int) -> list[Any]:
@@ -169,6 +173,8 @@ def _swatch(look: Look, handle: Any) -> dict[str, Any]:
         return swatch
     if isinstance(handle, Patch):
         return {"area": colour(handle.get_facecolor())}
+    if look.area:
+        return {"area": look.colour}
     return {"line": {"color": f"rgb({look.colour})", "width": look.width}}
 
 

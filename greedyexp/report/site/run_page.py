@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import math
@@ -55,7 +56,7 @@ class RunPage:
     files : dict of str to bytes
         Files beside the page, by their path from its folder.
     table : bytes
-        The CSV of the run.
+        The CSV of the run, compressed.
     """
 
     place: str
@@ -110,14 +111,13 @@ class _Writer:
             "status": _statuses(source.frame),
             "algorithms": source.frame["algorithm"].nunique(),
         }
-        self._copies(claims)
+        table = gzip.compress(source.state.table_content, 6, mtime=0)
+        self._copies(claims, table)
         content["downloads"] = [
             {"file": name, "bytes": len(data)} for name, data in self.files.items()
         ]
         place = source.folder.resolve()
-        return RunPage(
-            f"{place.parent.name}/{place.name}", content, self.files, source.state.table_content
-        )
+        return RunPage(f"{place.parent.name}/{place.name}", content, self.files, table)
 
     def _claims(self) -> dict[str, Any]:
         """Return the contents of ``claims.json``: those of the folder if they belong to its rows.
@@ -214,10 +214,11 @@ class _Writer:
             found.append({"of": of, "success": names, **table_content(table)})
         return found
 
-    def _copies(self, claims: Mapping[str, Any]) -> None:
+    def _copies(self, claims: Mapping[str, Any], table: bytes) -> None:
         state = self.source.state
         folder = self.source.folder
-        self.files[state.table.name.removesuffix(".gz")] = state.table_content
+        name = state.table.name
+        self.files[name] = table if name.endswith(".gz") else state.table_content
         if state.timings is not None:
             self.files[TIMINGS] = state.timings
         self.files["config.yaml"] = state.config_text.encode()
