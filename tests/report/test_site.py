@@ -143,14 +143,14 @@ def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
     counted = 0
     for figure in figures_of(page_of(site)):
         for known in figure["points"].values():
-            for place, runs in enumerate(known["rows"]):
+            for place, behind in enumerate(known["places"]):
+                runs, where = known["behind"][behind]["rows"], known["behind"][behind]["where"]
                 numbers = [a + step * k for a, step, count in runs for k in range(count)]
                 rows = source.frame.loc[numbers]
                 for name, values in known["keys"].items():
                     assert (rows[columns[name]] == values[place]).all()
                 assert len(rows) == 4
-                condition = known["where"][place].strip("'")
-                assert choose(source, parse(condition)) == numbers[:1]
+                assert choose(source, parse(where.strip("'"))) == numbers[:1]
                 counted += 1
     assert counted == 12
 

@@ -125,7 +125,7 @@ def point_at(browser, place: int, trace: int, figure: int = 1, *, click: bool = 
     return {
         kind: {name: column[place] for name, column in known[kind].items()}
         for kind in ("keys", "facts")
-    } | {"rows": known["rows"][place], "where": known["where"][place]}
+    } | known["behind"][known["places"][place]]
 
 
 def known_traces(browser, figure: int = 1) -> list[int]:

@@ -33,8 +33,16 @@ class Rows:
         self.identity = identity(source.frame)
         self._swept = [name for axis in source.design.data_axes for name in axis]
 
-    def behind(self, points: Points) -> list[Runs]:
-        """Return the numbers of the rows behind each point, counted from 0 as in the CSV."""
+    def behind(self, points: Points) -> tuple[list[Runs], list[int]]:
+        """Find the rows behind each point.
+
+        Returns
+        -------
+        found : list of Runs
+            Numbers of rows, counted from 0 as in the CSV.
+        places : list of int
+            The place of each point in ``found``: all points of a curve may have the same rows.
+        """
         names = [name for name in points.keys if name in self._frame.columns]
         columns = [points.keys[name] for name in names]
         # Columns with one value for all points are compared once.
@@ -46,14 +54,21 @@ class Rows:
         shared = np.arange(len(self._frame))
         for name in fixed:
             shared = shared[self._mask(name, points.keys[name][0])[shared]]
-        found = []
+        found: list[Runs] = []
+        places: list[int] = []
+        known: dict[str, int] = {}
         for values in zip(*columns, strict=True):
+            # nan differs from itself, but not when it is written.
+            key = repr(values)
+            places.append(known.setdefault(key, len(found)))
+            if places[-1] < len(found):
+                continue
             kept = shared
             for name, value in zip(names, values, strict=True):
                 if name not in fixed:
                     kept = kept[self._mask(name, value)[kept]]
             found.append(_runs(self._index[kept]))
-        return found
+        return found, places
 
     def _mask(self, name: str, value: Any) -> np.ndarray:
         key = name, repr(value)

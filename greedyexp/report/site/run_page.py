@@ -249,16 +249,15 @@ def figure_data(found: Interactive, rows: Rows | None) -> dict[str, Any]:
     """
     points = {}
     for index, known in found.points.items():
-        count = len(next(iter(known.facts.values())))
-        behind = rows.behind(known) if rows else [[] for _ in range(count)]
+        behind, places = _behind(rows, known) if rows else ([], [])
         points[str(index)] = {
             "keys": {
                 mathtext.plain(formulas(short_name(name))): [_cell(value) for value in values]
                 for name, values in known.keys.items()
             },
             "facts": _facts(known),
-            "rows": behind,
-            "where": [_condition(rows, runs) for runs in behind] if rows else [],
+            "behind": behind,
+            "places": places,
         }
     return {"data": found.data, "layout": found.layout, "legend": found.legend, "points": points}
 
@@ -271,6 +270,12 @@ def _facts(known: Points) -> dict[str, list[Any]]:
         ]
         for name, values in known.facts.items()
     }
+
+
+def _behind(rows: Rows, known: Points) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return the distinct sets of rows with their conditions, and the set of each point."""
+    found, places = rows.behind(known)
+    return [{"rows": runs, "where": _condition(rows, runs)} for runs in found], places
 
 
 def _condition(rows: Rows, runs: list[list[int]]) -> str:

@@ -397,7 +397,8 @@ const greedyexp = (() => {
         }
       }
       const rows = element("div", {});
-      const runs = points.rows[place];
+      const behind = points.behind[points.places[place]] || { rows: [], where: "" };
+      const runs = behind.rows;
       const count = numbersOf(runs).length;
       const panel = this.box.querySelector(".chosen");
       const button = element("button",
@@ -406,7 +407,7 @@ const greedyexp = (() => {
       if (count) {
         const { replay } = JSON.parse(document.getElementById("run").textContent);
         panel.append(button, element("p", {}, "One of them is computed again by"),
-          command(`${replay} --where ${points.where[place]}`), rows);
+          command(`${replay} --where ${behind.where}`), rows);
       }
       if (focus) panel.querySelector("h4").focus();
     }
