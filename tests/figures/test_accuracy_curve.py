@@ -121,7 +121,8 @@ def test_where_nothing_is_promised_there_is_no_panel_but_a_line_elsewhere():
     assert "Replacement" not in legend(figure)
     figure = accuracy_curve(frame, CONTEXT, panel=None)
     (axis,) = figure.axes
-    assert "medians of 3 replicates, bands" in figure.get_supxlabel(), "each counts once"
+    note = figure.get_supxlabel().replace("\n", " ")
+    assert "medians of 3 replicates, bands" in note, "each counts once"
     assert len(lines(axis, "measured")) == 3, "one line for each algorithm"
     assert len(lines(axis, "promise")) == 3, "one for each theorem"
     words = ["Theorem 2", "Theorem 2, until it ends", "Theorem 3"]

@@ -168,6 +168,13 @@ def test_a_clause_too_long_for_a_line_is_broken_between_words():
     assert not any(line.endswith("-") for line in lines)
 
 
+@pytest.mark.parametrize("words", range(20, 40))
+def test_a_word_with_a_colon_stays_with_what_follows(words):
+    lines = noted(f"{'word ' * words}end, bands: interquartile range.")
+    assert not any(line.endswith("bands:") for line in lines)
+    assert " ".join(lines).endswith("end, bands: interquartile range.")
+
+
 @pytest.mark.parametrize(("width", "columns"), [(9.0, 3), (6.0, 2), (3.3, 1)])
 def test_rows_of_panels_are_broken_to_the_width_and_text_keeps_its_size(width, columns):
     matplotlib.rcParams["figure.figsize"] = (width, 6.0)
@@ -203,6 +210,16 @@ def test_a_legend_of_several_rows_is_read_row_by_row():
     assert len({round(box.y0) for box in boxes.values()}) > 1
     assert sorted(names, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == names
     assert [text for text, _, _ in _written(figure)] == names
+
+
+@pytest.mark.parametrize(("count", "rows"), [(7, [4, 3]), (8, [4, 4]), (5, [5])])
+def test_rows_of_a_legend_are_filled_evenly(count, rows):
+    names = [f"a method of {k}" for k in range(count)]
+    figure = Panels([[{}, {}, {}]]).finish(list(map(legend_entry, names)))
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    heights = [round(text.get_window_extent().y0) for text in legend.get_texts()]
+    assert [heights.count(height) for height in sorted(set(heights), reverse=True)] == rows
 
 
 def test_long_labels_are_broken_between_words_but_not_in_formulas():

@@ -49,6 +49,8 @@ _CHARACTER = 0.53
 _BOLD = 1.2
 # Preferred places for a line break in the note.
 _CLAUSE_END = re.compile(r"(?<=[.:;,]) ")
+_SINGLE_WORD = re.compile(r"(?<=, )(\w+:) ")
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 class Panels:
@@ -275,16 +277,17 @@ class Panels:
         return self._names.get(axis) or " ".join(axis.get_ylabel().split())
 
     def _legend(self, handles: Sequence[Artist]) -> Legend:
-        """Draw a legend in as many columns as fit, to be read row by row."""
-        for columns in range(len(handles), 0, -1):
+        """Draw a legend in as few rows as fit, filled evenly, to be read row by row."""
+        count = len(handles)
+        widths = sorted(range(1, count + 1), key=lambda k: (math.ceil(count / k), k))
+        for columns in widths:
             # Matplotlib fills the columns one after the other.
             given = [handle for column in range(columns) for handle in handles[column::columns]]
             legend = self.figure.legend(handles=given, loc="upper center", ncols=columns)
             width = legend.get_window_extent().width / self.figure.dpi
-            if width <= self.figure.get_figwidth():
+            if columns == 1 or width <= self.figure.get_figwidth():
                 break
-            if columns > 1:
-                legend.remove()
+            legend.remove()
         return legend
 
     def _characters(self, size: float) -> float:
@@ -337,12 +340,14 @@ def inside(table: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
 def _broken(line: str, width: int) -> list[str]:
     """Break a line into parts of at most ``width`` characters, between clauses if possible."""
     parts: list[str] = []
+    # A single word that ends in a colon stays with what follows.
+    line = _SINGLE_WORD.sub(f"\\1{_UNBROKEN}", line)
     for clause in _CLAUSE_END.split(line):
         if parts and len(parts[-1]) + 1 + len(clause) <= width:
             parts[-1] += f" {clause}"
         else:
             parts += textwrap.wrap(clause, width, break_on_hyphens=False)
-    return parts
+    return [part.replace(_UNBROKEN, " ") for part in parts]
 
 
 def panel_levels(frame: pd.DataFrame, column: str | None, context: Context) -> list:
