@@ -68,6 +68,19 @@ def test_curves_have_the_colour_of_their_noise_level(frame):
     assert not curves(plain, 0)
 
 
+def test_curves_have_small_markers_of_their_noise_level(frame):
+    frame.loc[frame["noise_std"] == 0.3, "sign_support"] = 0.0
+    figure = phase_transition(frame, CONTEXT, panel="values", line=["noise_std"], ceiling=True)
+    lines = figure.axes[0].lines
+    rates = {line.get_color(): line for line in lines if not line.get_label().startswith("_")}
+    ceilings = [line for line in lines if line.get_gid() == "ceiling"]
+    assert len(ceilings) == 2
+    for line in ceilings:
+        rate = rates[line.get_color()]
+        assert line.get_marker() == rate.get_marker()
+        assert line.get_markersize() < rate.get_markersize()
+
+
 def test_algorithms_share_one_grey_curve(frame):
     both = pd.concat([frame, frame.assign(algorithm="other")])
     both = both[both["noise_std"] == 0.1]

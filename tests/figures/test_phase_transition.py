@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from figure_frames import legend_texts, style  # noqa: F401 (an autouse fixture)
 
 from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.figures._plot import COLOURS, NUMBERS
+from greedyexp.figures._plot import COLOURS, NUMBERS, method_styles
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report.source import read_source
 from greedyexp.results.context import Context
@@ -78,6 +79,21 @@ def test_prediction_is_drawn_for_the_registered_algorithm(frame):
     assert not [line for line in plain.axes[0].lines if set(line.get_xdata()) == {0.75}]
 
 
+def test_predictions_have_the_marker_of_their_method_and_dashes_of_no_measurement(frame):
+    both = pd.concat([frame, frame.assign(algorithm="lasso")])
+    context = replace(CONTEXT, algorithms={"ours": "greedy_dirty", "lasso": "lasso"})
+    figure = phase_transition(both, context, panel="kappa")
+    lines = figure.axes[0].lines
+    found = [line for line in lines if line.get_gid() == "prediction"]
+    measured = [line for line in lines if not line.get_label().startswith("_")]
+    styles = method_styles(context)
+    assert [line.get_marker() for line in found] == [styles[k]["marker"] for k in styles]
+    assert all(set(line.get_xdata()) == {line.get_xdata()[0]} for line in found)
+    assert all(line.get_ydata()[0] == 0 and line.get_ydata()[-1] == 1 for line in found)
+    dashes = {str(line._unscaled_dash_pattern) for line in measured}
+    assert not dashes & {str(line._unscaled_dash_pattern) for line in found}
+
+
 def test_predictions_for_values_of_one_size_are_drawn_for_those_only(frame):
     context = Context("demo", "smoke", 4, "", {"ours": "group_lasso"}, {})
 
@@ -122,7 +138,7 @@ def test_the_lassos_law_is_drawn_for_each_size(frame):
 
     one = phase_transition(sizes, context, panel="kappa", line=["algorithm", "p"])
     np.testing.assert_allclose(places(one.axes[0]), laws)
-    assert "n = 2 s log(p), so θ depends on p" in one.get_supxlabel()
+    assert "n = 2 s log(p), so θ depends on $p$" in one.get_supxlabel()
     two = phase_transition(sizes, context, panel="kappa", row="p")
     for axis, law in zip(two.axes, laws, strict=True):
         np.testing.assert_allclose(places(axis), law)

@@ -194,12 +194,26 @@ def test_predictions_are_drawn_where_they_are_stated(frame):
     found = curves(frame)
     kappa = np.linspace(0.3, 0.8, 101)
     np.testing.assert_allclose(found[OURS, "--"], 1 - kappa / 2)
-    np.testing.assert_allclose(found[LASSO, "-"], 2.0)
+    np.testing.assert_allclose(found[LASSO, "--"], 2.0)
     assert not curves(frame, theory=False)
     assert not curves(frame.assign(n_tasks=3))
     group = frame.replace({"algorithm": {"lasso": "group_lasso"}})
     assert len(curves(group)) == 2
     assert len(curves(group.assign(values="gaussian"))) == 1
+
+
+@pytest.mark.parametrize("line", [["algorithm"], ["algorithm", "p"]])
+def test_predictions_have_the_marker_of_their_method_and_dashes_of_no_measurement(frame, line):
+    sizes = pd.concat([frame.assign(p=p, s=p // 10) for p in (128, 256, 512)])
+    table = sizes if len(line) > 1 else sizes[sizes["p"] == 128]
+    (axis,) = transition_threshold(table, CONTEXT, line=line).axes
+    found = [one for one in axis.lines if one.get_gid() == "prediction"]
+    measured = [one for one in axis.lines if not one.get_label().startswith("_")]
+    markers = {one.get_color(): one.get_marker() for one in measured}
+    assert {one.get_color() for one in found} == {OURS, LASSO}
+    assert all(one.get_marker() == markers[one.get_color()] for one in found)
+    dashes = {str(one._unscaled_dash_pattern) for one in measured}
+    assert not dashes & {str(one._unscaled_dash_pattern) for one in found}
 
 
 def test_the_lassos_law_is_drawn_for_each_size(frame):

@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 LINES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 
 # Distance between the intervals of two lines at one x, and of the outermost from x, in points.
-_STEP, _MOST_SHIFTED = 1.5, 3.0
+_STEP, _MOST_SHIFTED = 2.0, 3.0
 
 # Colour of legend entries for lines of several colours.
 GREY = "0.3"
@@ -168,6 +168,10 @@ class LineStyles:
             self._second = {
                 level: {name: look} for level, look in cycle(self.levels[1], looks).items()
             }
+
+    def first(self, value: Any) -> Style:
+        """Return colour, dashes and marker of a value of the first column."""
+        return dict(self._first[value])
 
     def of(self, *key: Any) -> Style:
         """Return the style of the line with these values in its columns."""

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 # Draw above the grid, which coincides with some predictions, and below the data.
-STYLE: plot.Style = {"linewidth": 1.1, "alpha": 0.6, "zorder": 0.9}
+STYLE: plot.Style = {"linewidth": 1.1, "zorder": 0.9}
+# Sparse dashes, which no measurement has.
+_PROVED = (0, (3, 4))
 # Line style and legend of a predicted transition, by whether it is proved.
 _KINDS: dict[bool, tuple[Any, str]] = {
-    True: ("-", "predicted transition"),
+    True: (_PROVED, "predicted transition"),
     # Not the dashes of a second key, which rarely has five values.
     False: (plot.LINES[4], "conjectured"),
 }
@@ -40,7 +42,7 @@ CEILING_COLUMNS = ("values", "noise_std", "n_samples", "p", "n_tasks", "s")
 CEILING_NOTE = (
     r"Dash-dotted: probability that every nonzero value exceeds $\sigma\,(2\log(pr)/n)^{1/2}$."
 )
-_CEILING: plot.Style = {"linewidth": 1.1, "linestyle": (0, (6, 1.5, 1, 1.5)), "zorder": 1.5}
+_CEILING: plot.Style = {"linewidth": 1.1, "linestyle": plot.LINES[3], "zorder": 1.5}
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,24 @@ def _at_size(prediction: Threshold, rows: pd.DataFrame) -> Threshold:
 def conversion_note(drawn: Iterable[Threshold]) -> str:
     """Explain predictions that were converted; empty if there is none."""
     if any(isinstance(prediction, _Converted) for prediction in drawn):
-        return "Predicted for the Lasso: n = 2 s log(p), so θ depends on p."
+        return "Predicted for the Lasso: n = 2 s log(p), so θ depends on $p$."
     return ""
 
 
-def dash(prediction: Threshold) -> Any:
-    """Return the line style of a prediction, which shows whether it is proved."""
-    return _KINDS[prediction.proved][0]
+def style_of(prediction: Threshold, style: plot.Style) -> plot.Style:
+    """Return the style of a prediction from that of its method.
+
+    Dashes show whether it is proved. Small markers of the method distinguish predictions in
+    greyscale.
+    """
+    return plot.bound_style(_KINDS[prediction.proved][0], style) | STYLE
+
+
+def draw_vertical(axis: Axes, theta: float, style: plot.Style) -> None:
+    """Draw a vertical line across a panel, with markers at a quarter and three quarters of it."""
+    places, heights = [theta] * 4, [0.0, 0.25, 0.75, 1.0]
+    look = style | {"markevery": [1, 2], "transform": axis.get_xaxis_transform()}
+    axis.plot(places, heights, **look, gid="prediction")
 
 
 def handles(drawn: Iterable[Threshold], linewidth: float = STYLE["linewidth"]) -> list[Line2D]:
@@ -142,7 +155,8 @@ def draw_ceilings(
 ) -> None:
     """Draw the success probability limited by noise, one curve for each line of a panel.
 
-    Curves are grey if lines of one colour may have different ones.
+    Curves are grey if lines of one colour may have different ones. Otherwise they have the colour
+    and small markers of their line.
 
     Raises
     ------
@@ -163,10 +177,12 @@ def draw_ceilings(
                 remedy=f"Put {mixed[0]} into line, panel or row, or leave out the ceiling.",
             )
         heights = tuple(_ceiling(setting) for setting in settings.itertuples())
-        colour = "0.4" if line[0] == "algorithm" else styles.of(*key)["color"]
-        if (colour, heights) not in drawn:
-            axis.plot(settings[x], heights, color=colour, **_CEILING, gid="ceiling")
-            drawn.add((colour, heights))
+        look: plot.Style = {"color": "0.4"}
+        if line[0] != "algorithm":
+            look = plot.bound_style(_CEILING["linestyle"], styles.of(*key))
+        if (look["color"], heights) not in drawn:
+            axis.plot(settings[x], heights, **look | _CEILING, gid="ceiling")
+            drawn.add((look["color"], heights))
 
 
 def ceiling_handle() -> Line2D:

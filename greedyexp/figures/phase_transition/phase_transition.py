@@ -82,9 +82,8 @@ def phase_transition(
         axis.set_ylim(-0.03, 1.03)
         if theory and (x, panel) == ("theta", "kappa"):
             for label, prediction in predictions.in_panel(rows, context, line, styles.colours):
-                dash, colour = predictions.dash(prediction), styles.colours[label]
-                theta = prediction.theta(values["kappa"])
-                axis.axvline(theta, color=colour, linestyle=dash, **predictions.STYLE)
+                look = predictions.style_of(prediction, styles.first(label))
+                predictions.draw_vertical(axis, prediction.theta(values["kappa"]), look)
                 drawn.append(prediction)
         levels = 0
         if second_axis not in (None, x) and second_axis in frame.columns:

@@ -272,11 +272,9 @@ def _draw(one: _Line, shift: float, widest: float, style: plot.Style, keys: Sequ
         axis.plot(
             [left, left + 0.16 * (right - left)],
             [theta, theta],
-            **predictions.STYLE | {"linewidth": _MARKED_WIDTH, "alpha": 1.0},
-            **style | {"linestyle": predictions.dash(prediction), "label": None},
-            markersize=3,
-            # The line's marker at its right end distinguishes predictions in greyscale.
-            markevery=[1],
+            **predictions.style_of(prediction, style)
+            # One marker, at its right end.
+            | {"linewidth": _MARKED_WIDTH, "markevery": [1]},
             gid="prediction",
         )
 

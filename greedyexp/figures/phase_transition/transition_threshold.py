@@ -91,8 +91,8 @@ def transition_threshold(
         panels.title(axis, values, context)
         for label, prediction in stated.get(axis, []):
             heights = [prediction.theta(k) for k in curve]
-            colour, dash = styles.colours[label], predictions.dash(prediction)
-            axis.plot(curve, heights, color=colour, linestyle=dash, **predictions.STYLE)
+            look = predictions.style_of(prediction, styles.first(label))
+            axis.plot(curve, heights, **look, gid="prediction")
         shown = plot.inside(table, values)
         shifts = [styles.shift(*key) for key in shown[line].itertuples(index=False, name=None)]
         shown = shown.assign(shift=plot.arrow_shifts(shown, x, shifts))
