@@ -57,6 +57,7 @@ def constants(
     for axis, values in panels:
         axis.set_yscale("log")
         axis.set_ylim(*_limits(drawn))
+        plot.set_ticks(axis.yaxis, plot.log_ticks(*axis.get_ylim()))
         # All sizes along the axis that this panel shares.
         sizes = plot.inside(table, {row: values[row]} if row else values)[x]
         along = plot.horizontal_axis(scale, x, sizes)

@@ -121,6 +121,15 @@ def test_wide_enclosures_are_named(frame):
     assert "Certified to 1% or better except for Relaxation (widest 0.5 of the upper end)." in said
 
 
+def test_ticks_of_the_vertical_axis_are_plain_numbers(frame):
+    figure = constants(frame, CONTEXT)
+    figure.canvas.draw()
+    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert len(texts) > 1
+    assert not any("10^{0}" in text for text in texts)
+    assert not len(figure.axes[0].yaxis.get_minorticklocs())
+
+
 def test_intervals_at_one_size_are_shifted_by_points(frame):
     for scale in ("linear", "log"):
         figure = constants(frame, CONTEXT, panel="covariance", scale=scale)
@@ -133,7 +142,7 @@ def test_intervals_at_one_size_are_shifted_by_points(frame):
             assert line.get_transform() == bar.get_transform(), "a bar belongs to its marker"
         places = [bar.get_window_extent().x0 for bar in bars]
         apart = {round(72 * abs(a - b) / figure.dpi, 1) for a in places for b in places}
-        assert 1.5 in apart
+        assert 2.0 in apart
 
 
 def test_bad_columns_are_refused(frame):

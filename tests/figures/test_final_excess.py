@@ -45,6 +45,15 @@ def test_medians_and_extremes_are_multiples_of_the_accuracy():
     assert "medians of 3 replicates, bars: smallest to largest" in said
 
 
+def test_bars_of_several_algorithms_stand_side_by_side():
+    picture = final_excess(ended("forward", "corrective"), CONTEXT)
+    picture.canvas.draw()
+    (axis,) = picture.axes
+    bars = [bar for bar in lines(axis, "interval") if bar.get_xdata()[0] == 0.1]
+    places = sorted(bar.get_window_extent().x0 for bar in bars)
+    assert places[1] - places[0] > bars[0].get_linewidth() * picture.dpi / 72
+
+
 def test_runs_that_did_not_end_are_left_out_and_counted():
     frame = ended("forward")
     frame.loc[(frame["replicate"] == 2) & (frame["epsilon"] == 0.01), "excess_at_end"] = np.nan

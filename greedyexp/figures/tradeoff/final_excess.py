@@ -41,8 +41,9 @@ def final_excess(
 
     A run keeps its promise if the ratio is at most 1, where there is a line. Curves are medians
     over replicates, one for each algorithm; bars go from the smallest to the largest replicate,
-    because a promise is broken by a single one. Replicates that failed, and runs that did not end
-    within the budget, are left out and counted below.
+    because a promise is broken by a single one. Lines and bars are shifted by a few points.
+    Replicates that failed, and runs that did not end within the budget, are left out and counted
+    below.
     """
     frame = rows_where(frame, where)
     frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
@@ -59,15 +60,16 @@ def final_excess(
         axis.set_ylim(*limits)
         axis.axhline(1.0, **_PROMISE, gid="promise")
         for name, points in plot.inside(table, values).groupby("algorithm", sort=True):
-            style = styles.of(name)
+            style, shift = styles.of(name), styles.shift(name)
             (line,) = axis.plot(points["epsilon"], points["median"], **style, gid="measured")
+            line.set_transform(plot.shifted(axis, shift))
             facts = {
                 "median of excess / ε": points["median"],
                 "smallest and largest": (points["low"], points["high"]),
                 "replicates": points["replicates"],
             }
             plot.attach(line, points[[*keys, "epsilon"]], facts)
-            plot.draw_intervals(axis, points["epsilon"], points, style["color"])
+            plot.draw_intervals(axis, points["epsilon"], points, style["color"], shift)
         panels.title(axis, values, context)
     panels.label(axis_label("epsilon"), r"excess risk at the end / $\varepsilon$")
     unended = int(rows["ratio"].isna().sum())

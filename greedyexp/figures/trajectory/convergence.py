@@ -108,6 +108,7 @@ def convergence(
         plot.iteration_axis(axis, measured["iteration"].max(), scale)
         axis.set_yscale("log")
         axis.set_ylim(*limits)
+        plot.set_ticks(axis.yaxis, plot.log_ticks(*limits))
         panels.title(axis, values, context)
     panels.label(axis_label("iteration"), axis_label("gap"))
     handles = [plot.bound_handle(_CURVES[kind][1], _CURVES[kind][0]) for kind in curves]

@@ -63,6 +63,7 @@ def rates(
                 dots = plot.bound_style(_DOTS, style)
                 axis.plot(at.to_numpy(), predicted.to_numpy(), **dots, gid="prediction")
         axis.set_ylim(*_limits(table))
+        plot.set_ticks(axis.yaxis, plot.log_ticks(*axis.get_ylim()))
         along.apply(axis)
         plot.draw_mark(axis, plot.inside(rows, values), mark)
         panels.title(axis, values, context)
