@@ -98,6 +98,11 @@ class Contrast:
         return down + self.constant, up + self.constant
 
     @property
+    def settled_steps(self) -> bool:
+        """False if more trials may change the limits, since a threshold may be in another step."""
+        return all(estimate.settled_step for estimate in self.estimates)
+
+    @property
     def trials(self) -> int:
         """Average number of trials per algorithm and point of the sweep, rounded up."""
         rows = sum(estimate.rows for estimate in self.estimates)

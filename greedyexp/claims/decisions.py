@@ -221,7 +221,12 @@ class Compared(AnsweredTest):
         if not np.isfinite(self.estimate):
             return "The estimate is not finite: sweep further, more trials cannot decide it."
         if self._between_points:
-            return "The points of the sweep are too far apart: more trials cannot decide it."
+            if self.contrast.settled_steps:
+                return "The points of the sweep are too far apart: more trials cannot decide it."
+            return (
+                "The points of the sweep may be too far apart: how many trials it takes is unknown,"
+                " and a finer sweep can help more."
+            )
         if self.estimate in self._boundaries:
             return "The estimate sits on the boundary: no number of trials would decide it."
         if math.isnan(self.expected):
@@ -230,8 +235,10 @@ class Compared(AnsweredTest):
 
     def needed(self, confidence: float) -> float:
         on_boundary = self.estimate in self._boundaries
-        if not np.isfinite(self.estimate) or self._between_points or on_boundary:
+        if not np.isfinite(self.estimate) or on_boundary:
             return math.inf
+        if self._between_points:
+            return math.inf if self.contrast.settled_steps else math.nan
         ends = self.contrast.interval(confidence)
         ratio = max(self._ratio(boundary, confidence, *ends) for boundary in self._boundaries)
         if not math.isfinite(ratio):
@@ -239,7 +246,9 @@ class Compared(AnsweredTest):
         return max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
 
     def decidable(self, trials: int, confidence: float) -> bool:
-        if not np.isfinite(self.estimate) or self._between_points:
+        if not np.isfinite(self.estimate):
+            return False
+        if self._between_points and self.contrast.settled_steps:
             return False
         if self.estimate in self._boundaries and self.contrast.settled:
             return False

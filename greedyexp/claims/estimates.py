@@ -25,7 +25,7 @@ from greedyexp.results.records import FAILED, NO_SECONDS
 from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller, t_interval
-from greedyexp.stats.proportions import phi
+from greedyexp.stats.proportions import CONFIDENCE, phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
 
 Interval: TypeAlias = tuple[float, float]
@@ -98,6 +98,17 @@ class Estimate:
     def limits(self) -> Interval:
         """Interval of the true value in the limit of infinitely many such replicates."""
         return self.span or (self.value, self.value)
+
+    @property
+    def settled_step(self) -> bool:
+        """False if a threshold may lie in another step of the sweep than the shares of success say.
+
+        More trials may then find it elsewhere, or show a logistic curve.
+        """
+        if self.kind is not Threshold or self.span is None:
+            return True
+        low, high = self.interval(CONFIDENCE)
+        return self.span[0] <= low and high <= self.span[1]
 
 
 def correlation_of(one: Estimate, two: Estimate) -> float:

@@ -439,7 +439,30 @@ def test_places_within_steps_do_not_cancel_in_a_difference():
     # One crossing lies between 0.8 and 1, the other between 1 and 1.2.
     assert (test.low, test.high) == pytest.approx((0.0, 0.4), abs=1e-9)
     assert (test.verdict, test.needed_trials) == ("inconclusive", None)
-    assert "too far apart" in test.obstacle
+    assert "are too far apart" in test.obstacle
+    assert not test.decidable(2000, 0.95)
+
+
+def test_few_trials_do_not_say_that_more_cannot_decide():
+    points = [15, 20, 25, 30, 40, 60]
+    # The shares of `b` are one half at 30, so its crossing may be in either step.
+    counts = {"a": [5, 9, 14, 20, 20, 20], "b": [1, 3, 6, 10, 17, 20]}
+    more = {"a": [10, 20, 29, 37, 40, 40], "b": [1, 7, 12, 22, 32, 40]}
+    found = []
+    for trials, won in ((20, counts), (40, more)):
+        outcomes = {
+            label: lambda at, c=c, n=trials: wins(c[points.index(at["theta"])], n)
+            for label, c in won.items()
+        }
+        sweep = {"theta": points}
+        found.append(
+            only(judge(table(sweep, outcomes), "threshold(a) < threshold(b)", sweep=sweep))
+        )
+    few, many = found
+    assert (few.verdict, few.needed_trials) == ("inconclusive", None)
+    assert "may be too far apart" in few.obstacle
+    assert few.decidable(40, 0.95)
+    assert many.verdict == "supported"
 
 
 def test_errors_of_exact_thresholds_add_up_in_a_difference():
