@@ -32,6 +32,7 @@ from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.state import (
     CONFIG,
     JOURNAL,
+    MANIFEST,
     UNFINISHED,
     find,
     next_state,
@@ -143,7 +144,7 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     StorageError
         If folders are of different experiments, profiles or versions of the code, have two
         different results of one replicate, or cannot be read or written; or if ``into`` is inside
-        one of them.
+        one of them, or has files and is not a run folder.
     ConfigError, DataError, PluginError
         If the experiment can no longer be loaded.
     """
@@ -157,6 +158,7 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
                 place=str(into),
                 remedy="Merge into a folder of its own.",
             )
+    _refuse_other_files(into)
     sources = [_Source.read(folder) for folder in distinct.values()]
     _refuse_other_experiments(sources, into)
     first = sources[0]
@@ -202,6 +204,18 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
         wall_seconds=time.monotonic() - start,
         csv=into / table.name,
     )
+
+
+def _refuse_other_files(into: Path) -> None:
+    """Raise ``StorageError`` if a folder has files and is not a run folder."""
+    if not into.is_dir() or (into / JOURNAL).is_file() or find(into, MANIFEST).is_file():
+        return
+    if any(not path.name.startswith(".") for path in into.iterdir()):
+        raise StorageError(
+            "this folder has other files, which the files of a run could replace.",
+            place=str(into),
+            remedy="Merge into a new folder.",
+        )
 
 
 def _refuse_other_experiments(sources: Sequence[_Source], into: Path) -> None:

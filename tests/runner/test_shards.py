@@ -369,6 +369,19 @@ def test_a_target_inside_a_run_is_refused(lab):
     assert not (one / "figures").exists()
 
 
+@pytest.mark.parametrize("name", ["config.yaml", "figures/mine.png", "notes.txt"])
+def test_a_target_with_other_files_is_refused(lab, name):
+    file = lab.folder / "project" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    with pytest.raises(StorageError, match=r"this folder has other files.*Merge into a new folder"):
+        runner.merge([shard(lab, 1, 2)], lab.folder / "project")
+    assert file.read_text() == "mine"
+    assert [each.name for each in (lab.folder / "project").rglob("*") if each.is_file()] == [
+        file.name
+    ]
+
+
 def test_a_target_that_cannot_be_written_is_refused(call, lab):
     (lab.folder / "file").write_text("")
     done = call("merge", shard(lab, 1, 2), "--into", "file/merged", cwd=lab.folder)
