@@ -354,6 +354,12 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
     for option, name in (("--csv", "small.csv"), ("--figure", "figures/new.png")):
         done = call("compare", a, a, option, a / name, cwd=tmp_path)
         refused(done, f"{option} {a / name}: this file would be in the folder of a run")
+    for name, words in (("notes.md", "is a .csv file"), ("data.csv", "not a table of comparisons")):
+        (tmp_path / name).write_text("kept\n")
+        refused(call("compare", a, a, "--csv", name, cwd=tmp_path), f"--csv {name}", words)
+        assert (tmp_path / name).read_text() == "kept\n"
+    for _ in range(2):
+        assert call("compare", a, a, "--csv", "all.csv", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "picture.gif").exists()
     done = call("compare", a, a, "--csv", tmp_path / "none" / "all.csv", cwd=tmp_path)
     refused(done, "this cannot be written: No such file or directory. Check", "to another folder.")

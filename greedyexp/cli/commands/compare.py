@@ -67,6 +67,8 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
                 place=f"{option} {file}",
                 remedy="Write it elsewhere.",
             )
+    if csv is not None:
+        _refuse_other_table(csv)
     found = compare(a, b)
     if csv is not None:
         from greedyexp.runner.files import write_text
@@ -76,6 +78,22 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
         _save(found, figure)
     show(found)
     ctx.exit(failures.SOME_FAILED if found.differ else failures.DONE)
+
+
+def _refuse_other_table(file: Path) -> None:
+    """Raise ``ConfigError`` unless a file can hold comparisons and would replace nothing else."""
+    place = f"--csv {file}"
+    if file.suffix.lower() != ".csv":
+        raise ConfigError("a table is a .csv file.", place=place, remedy="Rename it.")
+    if file.is_file():
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            header = stream.readline()
+        if "mean_a,mean_b" not in header:
+            raise ConfigError(
+                "the file already exists and is not a table of comparisons.",
+                place=place,
+                remedy="Choose another name.",
+            )
 
 
 def _save(found: Comparison, file: Path) -> None:
