@@ -85,10 +85,16 @@ def count(frame: pd.DataFrame, metrics: Mapping[str, str], keys: Sequence[str]) 
     Raises
     ------
     ConfigError
-        If a metric is missing, or has values other than 0 and 1.
+        If a metric is missing, or has values other than 0 and 1, or if a key is named twice.
     """
     import pandas as pd
 
+    twice = next((key for key in keys if list(keys).count(key) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"the column '{twice}' is named for two purposes.",
+            remedy="Name another column for one of them, such as the panels or the axis.",
+        )
     values = pd.Series(0.0, index=frame.index)
     for label, column in metrics.items():
         require_columns(frame, [column])
