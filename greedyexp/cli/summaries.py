@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import shlex
 import textwrap
 from collections.abc import Container, Mapping
 from contextlib import suppress
@@ -84,10 +85,11 @@ def coloured(verdict: str) -> str:
     return click.style(verdict, fg=_COLOURS[verdict], bold=True)
 
 
-def lines(contents: Mapping[str, Any]) -> list[str]:
-    """Return a line for each claim of ``claims.json``: its id and verdict.
+def lines(contents: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return a line for each claim of ``claims.json`` in a run folder: its id and verdict.
 
     If the claims decided on the number of trials, lines say how, and why claims are open.
+    Otherwise the last line is the command that prints the tests, unless all claims are supported.
     """
     from greedyexp.claims.report import looks_sentence
 
@@ -96,7 +98,10 @@ def lines(contents: Mapping[str, Any]) -> list[str]:
     found = [f"{one['id'].ljust(width)}  {coloured(one['verdict'])}" for one in claims]
     how = looks_sentence(contents)
     if not how:
-        return found
+        if all(one["verdict"] == "supported" for one in claims):
+            return found
+        why = f"`greedyexp verify {shlex.quote(str(folder))}` prints the estimates and intervals."
+        return [*found, why]
     still = [one for one in claims if one["verdict"] == "inconclusive"]
     return [*found, how, *(f"  {one['id']} is open: {one['reason']}" for one in still)]
 

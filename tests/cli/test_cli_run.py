@@ -113,7 +113,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_verdict(call, tmp_path):
     result = call("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
     refused(result, "`success` names no metric for 'toy_exact'")
     assert (tmp_path / "results/toy/quick/claims.json").is_file()
-    assert "one  inconclusive" in result.stdout
+    assert "one  inconclusive\n`greedyexp verify results/toy/quick` prints" in result.stdout
     assert "results/toy/quick/toy.csv" in result.stdout
 
 

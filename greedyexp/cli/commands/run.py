@@ -213,7 +213,7 @@ def conclude(
     if claims:
         judged, unjudged = _attempted(partial(report.verdicts, keep=keep), folder)
     summarise()
-    for line in (done.csv, *(drawn or ()), *(summaries.lines(judged) if judged else ())):
+    for line in (done.csv, *(drawn or ()), *(summaries.lines(judged, folder) if judged else ())):
         say(line)
     if unjudged is not None:
         raise unjudged
