@@ -436,7 +436,8 @@ class _Parser:
         return Ratio(*means)
 
     def trend(self, node: ast.Call, name: str) -> Trend:
-        inner, along = _positional(node, name, ("quantity", "expression"))
+        over = "column" if name == "average" else "expression"
+        inner, along = _positional(node, name, ("quantity", over))
         form = self.quantity_form(inner, name)
         if form.trends:
             raise _error(f"{name} cannot contain another slope, limit or average.")

@@ -26,6 +26,12 @@ class Choice(click.Choice):
         return super().convert(value, param, ctx)
 
 
+class Whole(click.IntRange):
+    """A whole number in a range, which errors call an integer and not an integer range."""
+
+    name = "integer"
+
+
 def _remember_traceback(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.ensure_object(dict)["traceback"] = True
@@ -91,8 +97,8 @@ experiment = _combined(
         shell_complete=completion.columns,
         help="Compute only the data points or algorithms with this value. Repeatable.",
     ),
-    click.option("--trials", type=click.IntRange(min=1), help="Replicates of each data point."),
-    click.option("--seed", type=click.IntRange(min=0), help="Seed of the experiment."),
+    click.option("--trials", type=Whole(min=1), help="Replicates of each data point."),
+    click.option("--seed", type=Whole(min=0), help="Seed of the experiment."),
     click.option(
         "--tag",
         metavar="NAME",
@@ -110,7 +116,7 @@ deciding = _combined(
     ),
     click.option(
         "--max-trials",
-        type=click.IntRange(min=1),
+        type=Whole(min=1),
         help="Largest number of trials of a point with --until-decided (default: 16 times the"
         " first).",
     ),
@@ -124,9 +130,7 @@ deciding = _combined(
 
 # Options of `run` for the computation.
 execution = _combined(
-    click.option(
-        "-j", "--jobs", type=click.IntRange(min=1), help="Worker processes (default: cores)."
-    ),
+    click.option("-j", "--jobs", type=Whole(min=1), help="Worker processes (default: cores)."),
     click.option(
         "--out",
         type=click.Path(path_type=Path, file_okay=False),

@@ -103,9 +103,10 @@ class Target(NamedTuple):
         known = doc.get(keys)
         if len(keys) > 1 or not isinstance([] if known is None else known, list):
             raise ConfigError(
-                f"'{override.key}' is not a list of the top level; += cannot add to it.",
+                "+= adds to a list at the top level of the file, such as algorithms, but"
+                f" '{override.key}' is not one.",
                 place=override.source,
-                remedy=f"Set the whole value with {override.key}=...",
+                remedy=f"Set the whole value: {override.key}=...",
             )
         if not isinstance(items, list):
             raise ConfigError(

@@ -111,8 +111,11 @@ def look_of(
     Raises
     ------
     ConfigError
-        If the width is no length, or a condition has another form than ``column=value``.
+        If the width is not a length, the row is empty, or a condition has another form than
+        ``column=value``.
     """
+    if row is not None and not row.strip():
+        raise ConfigError("--row takes a value, but is empty.", remedy="For example: --row 256.")
     return Look(
         formats=tuple(dict.fromkeys(formats)) or Look.formats,
         style=style or "",

@@ -34,10 +34,11 @@ def parse(text: str) -> dict[str, Any]:
     for piece in _pieces(text) if text.strip() else ():
         name, equals, value = (part.strip() for part in piece.partition("="))
         if not (name and equals and value) or name in wanted:
+            twice = bool(name and equals and value)
             raise ConfigError(
-                f"'{piece.strip()}' is not a condition that can be added.",
+                f"'{name}' is given twice." if twice else f"'{piece.strip()}' is not COLUMN=VALUE.",
                 place=f"--where {text}",
-                remedy="Write each column once: --where 'theta=1,replicate=7,algorithm=lasso'.",
+                remedy="Write each column once, as in 'theta=1,replicate=7,algorithm=lasso'.",
             )
         # A label such as "rmp (lam=0.1)" is a text.
         plain = name in ("algorithm", "data") and value[0] not in "'\""

@@ -81,6 +81,7 @@ REFUSED = [
     ("limit(threshold(t_path), p) < limit(threshold(t_path), kappa)", "different columns"),
     ("limit(slope(threshold(t_path), p), kappa) < 1", "another slope, limit or average"),
     ("average(threshold(t_path), log(p)) < 1", "average needs a column"),
+    ("average(threshold(t_path)) < 1", "must be written average(quantity, column)"),
     ("average(threshold(t_path), s) < 1", "average needs a swept column"),
     ("ratio(threshold(t_path), threshold(t_lasso)) < 1", "two means"),
     (

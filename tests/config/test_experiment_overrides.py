@@ -141,8 +141,8 @@ def test_items_can_be_added_to_a_list():
         ("algorithms.t_path.tuning=best", "tuning must be one of oracle, cv, ebic_robust, theory"),
         ("data.generator=t_overlp", "Did you mean 't_overlap'?"),
         ("algorithms+=t_lasso", "+= adds the items of a list, but the value is 't_lasso'"),
-        ("trials+=[3]", "'trials' is not a list of the top level"),
-        ("kappa+=[0.5]", "'kappa' is not a list of the top level"),
+        ("trials+=[3]", "such as algorithms, but 'trials' is not one"),
+        ("kappa+=[0.5]", "at the top level of the file"),
         ("plugins=[nowhere.py]", "there is no plugin file 'nowhere.py'"),
     ],
 )

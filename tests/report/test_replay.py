@@ -256,8 +256,8 @@ def test_packages_of_other_algorithms_are_no_change(tmp_path):
             "18 replicates have these values. Choose one of each: sparsity (1, 3);"
             " replicate (0, 1, 2); algorithm (lasso (n_lams=20), lasso (n_lams=30), omp).",
         ),
-        ("sparsity", "'sparsity' is not a condition"),
-        ("sparsity=1,sparsity=3", "'sparsity=3' is not a condition"),
+        ("sparsity", "'sparsity' is not COLUMN=VALUE"),
+        ("sparsity=1,sparsity=3", "'sparsity' is given twice"),
     ],
 )
 def test_a_condition_that_chooses_no_single_row_is_refused(made, where, words):
@@ -331,6 +331,8 @@ def test_a_figure_finds_its_run(call, run, tmp_path, suffix):
     said = call("replay", copied, cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     assert "folder   results/small/quick" in said.stdout
+    # The command draws the figure from here.
+    assert "command  greedyexp plot results/small/quick\n" in said.stdout
     assert note["rows"] in said.stdout
     done = call("replay", copied, "--where", WHERE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from cli_process import refused
 
 import greedyexp
 from greedyexp.core.errors import ConfigError
@@ -107,6 +108,11 @@ def test_equal_rows_exit_with_zero(call, made):
 def test_shares_out_of_range_are_refused(made, share):
     with pytest.raises(ConfigError, match="share must be greater than 0 and at most 1"):
         replay_share(made, share)
+
+
+def test_a_share_out_of_range_is_refused_once(call, made):
+    done = call("replay", made.parents[1], "--share", "2", cwd=made)
+    refused(done, "--share 2: the share must be more than 0 and at most 1")
 
 
 @pytest.mark.parametrize("other", [("--where", "sparsity=1"), ("--pdb",)])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
 from greedyexp.cli import completion, failures, options, text
+from greedyexp.core.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +64,12 @@ def command(
         if where or pdb:
             other = "--where" if where else "--pdb"
             raise click.UsageError(f"--share and {other} cannot be used together.")
+        if not 0 < share <= 1:
+            raise ConfigError(
+                "the share must be more than 0 and at most 1.",
+                place=f"--share {share:g}",
+                remedy="For example: --share 0.01.",
+            )
         ctx.exit(_replay_shares(ctx, run, share))
     from greedyexp.report import figure_notes
     from greedyexp.report.replay import replay
@@ -69,8 +77,13 @@ def command(
     folder = run
     if figure_notes.is_figure(run):
         folder = figure_notes.run_of(run)
-        for name, value in figure_notes.read_note(run).items():
-            click.echo(f"{name:8} {value}")
+        note = figure_notes.read_note(run)
+        for name, value in note.items():
+            said = str(value)
+            if name == "command":
+                # The file names the run without the folder that it is in.
+                said = said.replace(f"{note['name']}/{note['profile']}", quote(str(folder)), 1)
+            click.echo(f"{name:8} {said}")
         click.echo(f"{'folder':8} {folder}")
         if not where:
             ctx.exit(failures.DONE)
