@@ -97,7 +97,11 @@ def check_keys(node: Node, written: dict[str, Any], known: Iterable[str]) -> dic
     """Report unknown keys of a mapping and return the others."""
     for key in written:
         if key not in known:
-            node.at(key).add(f"unknown key '{key}'.", did_you_mean(str(key), known))
+            remedy = did_you_mean(str(key), known)
+            if str(key).count("(") != str(key).count(")"):
+                # Inside {...} YAML ends an unquoted text at a comma.
+                remedy = "Put a text with a comma in quotes."
+            node.at(key).add(f"unknown key '{key}'.", remedy)
     return {key: value for key, value in written.items() if key in known}
 
 

@@ -212,7 +212,7 @@ def _refuse_copies(experiment: Experiment) -> None:
     for point in blocks.values():
         if _copied(evaluator, point):
             raise ConfigError(
-                f"the data of '{point.generator}' are the same in every replicate, so that more"
+                f"the data of '{point.generator}' are the same in every replicate, so more"
                 " trials decide nothing.",
                 place="data" if point.label is None else f"data {point.label}",
                 remedy="Give a number of trials.",

@@ -265,6 +265,14 @@ def test_a_narrowed_run_leaves_its_claims_open(call, tmp_path):
     assert "no rows of toy_broken" in found["claims"][1]["reason"]
 
 
+def test_a_test_with_a_comma_in_braces_needs_quotes(call, tmp_path):
+    config = write_toy(tmp_path)
+    cut = "claims: [{id: cut, quote: q, test: mean(toy_exact, support) > 0}]\n"
+    config.write_text(config.read_text() + cut)
+    words = ("unknown key 'support) > 0'", "Put a text with a comma in quotes.")
+    refused(call("check", config, cwd=tmp_path), *words)
+
+
 def test_check_refuses_what_a_claim_cannot_mean(call, tmp_path):
     config = write_toy(tmp_path)
     add_claims(config, "good")

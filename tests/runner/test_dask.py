@@ -124,7 +124,7 @@ def test_options_that_contradict_are_refused(lab, how, words):
 def test_a_file_without_an_address_is_no_scheduler_file(lab, tmp_path, content):
     file = tmp_path / "scheduler.json"
     file.write_text(content)
-    with pytest.raises(UserError, match=r"scheduler\.json: this is no scheduler file"):
+    with pytest.raises(UserError, match=r"scheduler\.json: this is not a scheduler file"):
         lab.run(how={"engine": "dask", "jobs": None, "scheduler": str(file)})
 
 

@@ -65,7 +65,7 @@ def replace_schema(target: Path, text: str, title: str) -> None:
 
     if target.exists() and _title(target) != title:
         raise ConfigError(
-            "the file already exists and is no schema of experiments.",
+            "the file already exists and is not a schema of experiments.",
             place=str(target),
             remedy="Choose another name.",
         )

@@ -91,7 +91,7 @@ class Scheduler:
             )
         if self._is_file and not _has_address(Path(self.name)):
             raise ConfigError(
-                "this is no scheduler file: it has no address.",
+                "this is not a scheduler file: it has no address.",
                 place=self.name,
                 remedy="Give the file that `dask scheduler --scheduler-file FILE` writes.",
             )
