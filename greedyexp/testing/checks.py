@@ -295,7 +295,7 @@ def theory(trial: Trial) -> None:
 
 @_check(may_refuse=True)
 def pauses(trial: Trial) -> None:
-    """Where an iteration is stopped leaves no trace, and it stops where it is told to."""
+    """An iteration ends where it is asked to, and a pause changes none of its results."""
     if trial.part.yields != "iterates":
         return
     one = given(trial.needs)
