@@ -188,7 +188,9 @@ class _Dispatch:
         try:
             self._connection = Connection(self._arguments, f"greedyexp-{self._run[:8]}")
         except ValueError as error:
-            raise UserError(f"this is not the address of a scheduler: {error}.", place=name) from None
+            raise UserError(
+                f"this is not the address of a scheduler: {error}.", place=name
+            ) from None
         except OSError as error:
             if time.monotonic() < deadline:
                 return
