@@ -32,6 +32,8 @@ GUIDE = sorted((REPOSITORY / "docs" / "guide").glob("*.md"))
 VERDICT = re.compile(r'\[(\w+)\]\((results/\S+/claims\.json) "(\w+): ([\w-]+)"\)')
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+LINKED = re.compile(r"\[([^\]]*)\]\([^()\s]+\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
 
 
@@ -79,6 +81,25 @@ def test_relative_links_lead_to_files(document):
     # `make docs` writes the generated pages, and Sphinx checks the links to them.
     lost = [one for one in targets if one and not (document.parent / one).exists()]
     assert [one for one in lost if "reference/generated/" not in one] == []
+
+
+def anchors(document) -> set[str]:
+    """Return the anchors of the headings of a document, as GitHub and MyST make them."""
+    text = FENCED.sub("", document.read_text(encoding="utf-8"))
+    plain = [LINKED.sub(r"\1", heading) for heading in HEADING.findall(text)]
+    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in plain}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_relative_links_lead_to_headings(document):
+    text = FENCED.sub("", document.read_text(encoding="utf-8"))
+    lost = []
+    for link in LINK.findall(text):
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        if anchor and "://" not in link and target.suffix == ".md" and target.exists():
+            lost += [link] if anchor not in anchors(target) else []
+    assert lost == []
 
 
 def test_links_are_found():
