@@ -34,6 +34,8 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 LINKED = re.compile(r"\[([^\]]*)\]\([^()\s]+\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+# A name that MyST gives to the heading below it.
+EXPLICIT = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 MEASUREMENTS = "a,b,c,y\n" + "".join(f"{i},{i * i % 7},{i % 3},{i + 1}\n" for i in range(30))
 
 
@@ -84,10 +86,11 @@ def test_relative_links_lead_to_files(document):
 
 
 def anchors(document) -> set[str]:
-    """Return the anchors of the headings of a document, as GitHub and MyST make them."""
+    """Return the explicit anchors of a document and those that GitHub and MyST make of headings."""
     text = FENCED.sub("", document.read_text(encoding="utf-8"))
     plain = [LINKED.sub(r"\1", heading) for heading in HEADING.findall(text)]
-    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in plain}
+    made = {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in plain}
+    return made | set(EXPLICIT.findall(text))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
