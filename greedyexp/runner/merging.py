@@ -144,7 +144,7 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     StorageError
         If folders are of different experiments, profiles or versions of the code, have two
         different results of one replicate, or cannot be read or written; or if ``into`` is inside
-        one of them, or has files and is not a run folder.
+        one of them, has files and is not a run folder, or is a run folder without its journal.
     ConfigError, DataError, PluginError
         If the experiment can no longer be loaded.
     """
@@ -207,9 +207,15 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
 
 
 def _refuse_other_files(into: Path) -> None:
-    """Raise ``StorageError`` if a folder has files and is not a run folder."""
-    if not into.is_dir() or (into / JOURNAL).is_file() or find(into, MANIFEST).is_file():
+    """Raise ``StorageError`` if a folder has files that a merge would replace and not keep."""
+    if not into.is_dir() or (into / JOURNAL).is_file():
         return
+    if find(into, MANIFEST).is_file():
+        raise StorageError(
+            f"this run folder has no {JOURNAL}, so its replicates would be lost.",
+            place=str(into),
+            remedy="Merge into a new folder.",
+        )
     if any(not path.name.startswith(".") for path in into.iterdir()):
         raise StorageError(
             "this folder has other files, which the files of a run could replace.",

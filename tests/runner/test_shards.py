@@ -382,6 +382,17 @@ def test_a_target_with_other_files_is_refused(lab, name):
     ]
 
 
+def test_a_target_without_its_journal_is_refused(lab):
+    target = lab.folder / "merged"
+    one, two = shards(lab, 2)
+    runner.merge([one], target)
+    (target / "journal.sqlite").unlink()
+    before = (target / "lab.csv").read_text()
+    with pytest.raises(StorageError, match=r"has no journal\.sqlite, so its replicates would be"):
+        runner.merge([two], target)
+    assert (target / "lab.csv").read_text() == before
+
+
 def test_a_target_that_cannot_be_written_is_refused(call, lab):
     (lab.folder / "file").write_text("")
     done = call("merge", shard(lab, 1, 2), "--into", "file/merged", cwd=lab.folder)
