@@ -62,6 +62,11 @@ def terminal_width() -> int | None:
     return None
 
 
+def on_terminal() -> bool:
+    """Return True if stderr, which shows progress, is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def fitted(prose: str, width: int | None) -> str:
     """Wrap the paragraphs that have a line longer than ``width``."""
     paragraphs = []

@@ -50,7 +50,7 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess:
             2,
             "Error: the output cannot be written: No space left on device.",
         ),
-        ("greedyexp run toy.yaml --jobs 1 <&- >&- 2>&-", 0, ""),
+        ("greedyexp run toy.yaml --jobs 1 <&- >&- 2>&- && greedyexp report >&- 2>&-", 0, ""),
     ],
     ids=["closed early", "full", "closed before"],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -74,7 +73,7 @@ def fetch_(names: tuple[str, ...], force: bool, quiet: bool) -> None:
 
     # Check all names first, so that a misspelt name is not reported only after a long download.
     for dataset in [catalogue.find(name) for name in names]:
-        bar = not quiet and sys.stderr.isatty()
+        bar = not quiet and text.on_terminal()
         folder = fetching.fetch(dataset, force=force, progress=bar)
         if quiet:
             continue

@@ -52,7 +52,7 @@ def command(
     """
     from greedyexp.report.site.build import build
 
-    made = build(path, out, compared=compared)
+    made = build(path, out, compared=compared, progress=text.on_terminal())
     code = failures.DONE
     for error in made.errors:
         code = max(code, failures.report(error, ctx))

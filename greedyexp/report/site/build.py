@@ -17,6 +17,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from greedyexp import __version__
 from greedyexp.core.errors import ConfigError, UserError
 from greedyexp.report.source import run_folders
@@ -52,6 +54,7 @@ def build(
     *,
     compared: Sequence[tuple[Path, Path]] = (),
     jobs: int | None = None,
+    progress: bool = False,
 ) -> Report:
     """Write a static HTML report of the runs at or below a path; run folders are not changed.
 
@@ -64,6 +67,8 @@ def build(
         Pairs of run folders to compare.
     jobs : int, optional
         Processes; by default one for each core.
+    progress : bool
+        Show a progress bar on stderr.
 
     Raises
     ------
@@ -80,7 +85,9 @@ def build(
 
     with _replacing(out) as draft:
         pages, errors = [], []
-        for found in _pages(folders, jobs):
+        for found in tqdm(
+            _pages(folders, jobs), "report", len(folders), ncols=79, disable=not progress
+        ):
             if isinstance(found, UserError):
                 errors.append(found)
                 continue
