@@ -25,9 +25,9 @@ from greedyexp.claims.language import (
     Form,
     Monotone,
     Test,
-    columns_along,
     evaluate,
 )
+from greedyexp.claims.rules import columns_along
 from greedyexp.claims.setting import Setting
 from greedyexp.claims.table import Group, MissingData, Table
 from greedyexp.protocols.base import Status

@@ -1,4 +1,4 @@
-"""The language of claims: expressions, quantities, linear forms, tests and their types."""
+"""The language of claims: expressions, quantities, linear forms and tests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from greedyexp.claims.setting import Setting
-from greedyexp.core.errors import ConfigError
 from greedyexp.theory.donoho_tanner import donoho_tanner
 
 Value: TypeAlias = "np.ndarray | np.float64"
@@ -352,89 +350,3 @@ def named_in(test: Test) -> tuple[list[str], frozenset[str]]:
         columns |= trend.form.columns
     columns |= {test.column} if isinstance(test, Monotone) else columns_of(test.boundary)
     return form.algorithms, frozenset(columns)
-
-
-def check_kinds(form: Form) -> None:
-    """Raise ConfigError if the quantities of a form cannot be added; the caller adds the place."""
-    quantities, trends = form.quantities, form.trends
-    kinds = sorted({type(quantity).__name__.lower() for quantity in quantities})
-    if len(kinds) > 1:
-        raise ConfigError(f"a {kinds[0]} cannot be compared with a {kinds[1]}.")
-    if trends and len(trends) < len(form.terms):
-        name = trends[0].name
-        raise ConfigError(f"{name}(...) can only be compared with numbers or another trend.")
-    if len({trend.columns for trend in trends}) > 1:
-        raise ConfigError("trends along different columns cannot be compared.")
-    if len({q.of for q in quantities if isinstance(q, Threshold)}) > 1:
-        raise ConfigError("thresholds of different columns cannot be compared.")
-    if len({q.along for q in quantities if isinstance(q, Peak)}) > 1:
-        raise ConfigError("peaks along different expressions cannot be compared.")
-    if sum(isinstance(quantity, Ratio) for quantity in quantities) > 1:
-        raise ConfigError(
-            "a ratio can be compared with a number or a column, not with another ratio."
-        )
-
-
-def columns_along(form: Form, along: tuple[str, ...], setting: Setting) -> tuple[str, ...]:
-    """Return the columns that vary within a group of a test.
-
-    Parameters
-    ----------
-    form : Form
-    along : tuple of str
-        Columns that the test itself varies, such as the one of ``increasing``.
-
-    Returns
-    -------
-    tuple of str
-        Columns of thresholds, peaks, trends and ``along``, and all columns zipped with them.
-    """
-    labels = form.algorithms
-    names = (n for c in (*along, *form.swept) for n in setting.zipped_with(c, labels))
-    return tuple(dict.fromkeys(names))
-
-
-def check_columns(
-    form: Form, more: frozenset[str], along: tuple[str, ...], setting: Setting
-) -> None:
-    """Raise ConfigError if a number depends on a column with several values.
-
-    The caller adds the place.
-
-    Parameters
-    ----------
-    more : frozenset of str
-        Columns used in addition to the coefficients of the form.
-    along : tuple of str
-        As in ``columns_along``. Coefficients may depend on these columns.
-    """
-    inside = columns_along(form, (), setting)
-    own = set(setting.swept_by(setting.algorithms)) - set(setting.swept_by(form.algorithms))
-    for name in sorted(form.columns | more):
-        if name in inside:
-            raise ConfigError(
-                f"'{name}' takes several values within the comparison, so it is not a number there."
-            )
-        if name in own:
-            raise ConfigError(f"'{name}' is swept by an algorithm that the test does not name.")
-    both = set(along) & set(inside)
-    if both:
-        raise ConfigError(f"a quantity of the test already runs along '{min(both)}'.")
-
-
-def check_always(test: Always, setting: Setting) -> None:
-    """Raise ConfigError if the algorithms of a test have no common value of a column.
-
-    The caller adds the place.
-    """
-    if not test.algorithms:
-        return
-    for name in sorted(columns_of(test.left, test.right)):
-        if name in setting.measured:
-            raise ConfigError(
-                f"'{name}' needs an algorithm, since other columns of the test have one.",
-                remedy=f"Write {name}(ALGORITHM).",
-            )
-        swept = name in setting.swept_by(setting.algorithms)
-        if swept and not all(name in setting.swept_by([label]) for label in test.algorithms):
-            raise ConfigError(f"'{name}' is not swept by every algorithm that the test names.")

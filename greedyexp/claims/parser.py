@@ -32,12 +32,10 @@ from greedyexp.claims.language import (
     Threshold,
     Trend,
     applied,
-    check_always,
-    check_columns,
-    check_kinds,
     columns_of,
     combined,
 )
+from greedyexp.claims.rules import check_always, check_boundary, check_columns, check_kinds
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError, did_you_mean
 
@@ -273,7 +271,9 @@ class _Parser:
         boundary = combined("*", whole.constant, NEGATIVE)
         check_kinds(form)
         check_columns(form, columns_of(boundary), (), self.setting)
-        return Comparison(self.text, form, relation, boundary)
+        test = Comparison(self.text, form, relation, boundary)
+        check_boundary(test)
+        return test
 
     def monotone(self, node: ast.Call, name: str) -> Monotone:
         quantity, column = _positional(node, name, ("quantity", "column"))
