@@ -147,18 +147,35 @@ class Contrast:
         paired = np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs))
         return mcnemar(*success_table(one, two)) if paired else 0.0
 
-    def constant_p(self) -> float:
+    def equal_values_p(self) -> float:
         """Return the probability that all values are equal although the true value is different.
 
         The probability is 0 if values differ. For means, values other than the observed one are
         assumed to occur with probability ``RARE``. A peak is assumed to lie on either side of its
         mean equally often.
         """
-        if not all(estimate.constant for estimate in self.estimates):
+        if not self.all_equal:
             return 0.0
+        factor, base, rows = self._equal_values_law
+        return float(factor * base**rows)
+
+    def equal_values_growth(self, level: float) -> float:
+        """Return how many times as many equal values would have the probability ``level``."""
+        factor, base, rows = self._equal_values_law
+        return math.log(level / factor) / math.log(base) / rows
+
+    @property
+    def all_equal(self) -> bool:
+        """True if all values of each estimate are equal."""
+        return all(estimate.constant for estimate in self.estimates)
+
+    @property
+    def _equal_values_law(self) -> tuple[float, float, int]:
+        """Factor, base and number of rows; the probability is the factor times the power."""
+        numbers = [estimate.rows for estimate in self.estimates]
         if self.estimates[0].kind is Peak:
-            return float(2 * 0.5 ** min(estimate.rows for estimate in self.estimates))
-        return float((1 - RARE) ** sum(estimate.rows for estimate in self.estimates))
+            return 2.0, 0.5, min(numbers)
+        return 1.0, 1 - RARE, sum(numbers)
 
 
 def contrast(form: Form, group: Group, estimator: Estimator) -> Contrast:

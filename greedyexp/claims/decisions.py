@@ -181,7 +181,7 @@ class Compared(AnsweredTest):
             max(p_value_of(self.contrast.interval, b), self.contrast.exact_p(b))
             for b in dict.fromkeys(self._boundaries)
         )
-        self.p = max(p, self.contrast.constant_p())
+        self.p = max(p, self.contrast.equal_values_p())
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         self.p_adjusted, self.confidence = p_adjusted, confidence
@@ -239,6 +239,9 @@ class Compared(AnsweredTest):
             return math.inf
         if self._between_points:
             return math.inf if self.contrast.settled_steps else math.nan
+        if self.contrast.all_equal:
+            growth = self.contrast.equal_values_growth(1 - confidence)
+            return max(math.ceil(rounded(self.trials * growth)), self.trials + 1)
         ends = self.contrast.interval(confidence)
         ratio = max(self._ratio(boundary, confidence, *ends) for boundary in self._boundaries)
         if not math.isfinite(ratio):
@@ -267,7 +270,7 @@ class Compared(AnsweredTest):
         width = abs(nearest - (low if below else high))
         if distance == 0:
             return math.inf
-        # The p-value decides if an exact test or equal values need more trials than the interval.
+        # The p-value decides if an exact test needs more trials than the interval.
         asked = -float(scipy.special.ndtri((1 - confidence) / 2))
         reached = -float(scipy.special.ndtri(max(self.p, 1e-9) / 2))
         by_p = asked / reached if reached > 0 else math.inf
