@@ -331,3 +331,22 @@ def test_thresholds_that_results_located_have_intervals_of_such_trials_and_say_s
     words = "valid at any stopping time"
     notes = [transition_threshold(frame, one).get_supxlabel() for one in (context, CONTEXT)]
     assert [words in " ".join(note.split()) for note in notes] == [True, False]
+
+
+@pytest.mark.parametrize(("places", "widest"), [(2, 16.0), (15, 6.0)])
+def test_bars_of_many_methods_are_further_apart_where_x_has_few_values(places, widest):
+    names = [f"method {number}" for number in range(9)]
+    context = replace(
+        CONTEXT, algorithms={name: name for name in names}, titles={name: name for name in names}
+    )
+    rows = [
+        outcomes((25, 40, 65, 75), trials=100, kappa=kappa, algorithm=name)
+        for kappa in np.linspace(0, 1, places)
+        for name in names
+    ]
+    figure = transition_threshold(pd.concat(rows, ignore_index=True), context, theory=False)
+    figure.canvas.draw()
+    axis = figure.axes[0]
+    lines = [line for line in axis.lines if len(line.get_xdata()) == places]
+    ends = [line.get_transform().transform((0.0, 0.5))[0] for line in lines]
+    assert max(ends) - min(ends) == pytest.approx(widest * figure.dpi / 72)

@@ -25,8 +25,9 @@ Item = TypeVar("Item")
 # Dashes of second keys, bounds and predictions.
 LINES: tuple = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 
-# Distance between the intervals of two lines at one x, and of the outermost from x, in points.
-_STEP, _MOST_SHIFTED = 2.0, 3.0
+# Distance between the intervals of two lines at one x, in points. That of the outermost from x is
+# smaller where x has many values.
+_STEP, _LEAST_SHIFTED, _MOST_SHIFTED, _ALL_SHIFTED = 2.0, 3.0, 8.0, 30.0
 
 # Colour of legend entries for lines of several colours.
 GREY = "0.3"
@@ -142,6 +143,8 @@ class LineStyles:
     context : Context
     dashed : bool
         False in figures whose dashes distinguish bounds from measurements: all lines are solid.
+    places : int, optional
+        Number of values along the horizontal axis. Where they are few, lines are shifted further.
     """
 
     def __init__(
@@ -151,8 +154,11 @@ class LineStyles:
         context: Context,
         *,
         dashed: bool = True,
+        places: int | None = None,
     ):
         self.line = list(line)
+        room = _ALL_SHIFTED / places if places else 0.0
+        self._outermost = min(max(room, _LEAST_SHIFTED), _MOST_SHIFTED)
         self.dashed = dashed
         self.levels = [_levels(table[column], column, context) for column in line]
         self._context = context
@@ -204,7 +210,7 @@ class LineStyles:
         second = self.levels[1] if len(self.levels) > 1 else [None]
         keys = [(f,) if s is None else (f, s) for s in second for f in self.levels[0]]
         middle = (len(keys) - 1) / 2
-        return (keys.index(key) - middle) * min(_STEP, _MOST_SHIFTED / middle if middle else 0.0)
+        return (keys.index(key) - middle) * min(_STEP, self._outermost / middle if middle else 0.0)
 
     def legends(self, metrics: Mapping[str, str] | None = None) -> list[list[Line2D]]:
         """Return the entries of the legend of the first column, and of the second column.

@@ -72,7 +72,8 @@ def transition_threshold(
         ends = ["estimate", "low", "high"]
         table[ends] = table[ends].div(table[per], axis=0)
         tested = tested / frame[per]
-    styles = plot.LineStyles(table, line, context)
+    levels = np.unique(table[x])
+    styles = plot.LineStyles(table, line, context, places=len(levels))
     panels = plot.Panels.by_columns(frame, context, row, panel)
     stated = {}
     if theory and (x, of) == ("kappa", "theta") and line[0] == "algorithm":
@@ -84,7 +85,6 @@ def transition_threshold(
     ends = table[["low", "high"]].to_numpy().ravel()
     predicted = [prediction.theta(k) for prediction in drawn for k in curve]
     limits = (tested.min(), tested.max())
-    levels = np.unique(table[x])
     for axis, values in panels:
         axis.set_ylim(*plot.linear_limits([*table["estimate"], *predicted], ends, limits))
         axis.set_xscale(scale)
