@@ -55,7 +55,7 @@ shared = click.option(
     is_eager=True,
     expose_value=False,
     callback=_remember_traceback,
-    help="Print the traceback of an error.",
+    help="Print the traceback if an error occurs.",
 )
 
 verbosity = _combined(
@@ -87,15 +87,15 @@ experiment = _combined(
         metavar="KEY=VALUE",
         multiple=True,
         shell_complete=completion.settings,
-        help="Change a setting: dotted key, value in YAML; a list is a sweep; KEY+=[...] adds to a"
-        " list. Repeatable.",
+        help="Change a setting. KEY is dotted, VALUE is YAML, a list is a sweep; KEY+=[...] adds to"
+        " a list. Repeatable.",
     ),
     click.option(
         "--only",
         metavar="COLUMN=VALUE",
         multiple=True,
         shell_complete=completion.columns,
-        help="Compute only the data points or algorithms with this value. Repeatable.",
+        help="Use only the data points or algorithms with this value. Repeatable.",
     ),
     click.option("--trials", type=Whole(min=1), help="Replicates of each data point."),
     click.option("--seed", type=Whole(min=0), help="Seed of the experiment."),
@@ -160,7 +160,7 @@ execution = _combined(
     click.option(
         "--allow-mixed",
         is_flag=True,
-        help="Accept Dask workers with other versions; the manifest names them.",
+        help="Accept Dask workers with other versions; the manifest lists the differences.",
     ),
     click.option(
         "--shard",

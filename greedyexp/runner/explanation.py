@@ -29,8 +29,8 @@ from greedyexp.runner.work import DEFAULTS, RunOptions
 _MOST_PAIRS = 50
 
 _UNRECORDED = (
-    "new, or changed since an earlier version of greedyexp, whose journal does not say what its"
-    " replicates consist of"
+    "new, or changed since an earlier version of greedyexp, whose journal does not record"
+    " what determines its replicates"
 )
 
 

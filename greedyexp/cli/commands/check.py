@@ -8,7 +8,7 @@ from greedyexp.cli import completion, failures, options, plan
 from greedyexp.core import shipped
 
 
-@click.command("check", short_help="Validate configs, run nothing.")
+@click.command("check", short_help="Validate configs without running them.")
 @click.argument(
     "configs", nargs=-1, required=True, metavar="CONFIG...", shell_complete=completion.configs
 )

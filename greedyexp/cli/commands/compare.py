@@ -28,7 +28,7 @@ _FIGURES: dict[str, dict[str, None]] = {
 }
 
 
-@click.command("compare", short_help="What differs between two runs, and whether beyond chance.")
+@click.command("compare", short_help="Compare two runs, and say what differs beyond chance.")
 @click.argument("a", type=_RUN, shell_complete=completion.runs)
 @click.argument("b", type=_RUN, shell_complete=completion.runs)
 @click.option(

@@ -7,7 +7,7 @@ import click
 from greedyexp.cli import options
 
 
-@click.command("completion", short_help="Completion in bash and zsh.")
+@click.command("completion", short_help="Print the completion script for bash or zsh.")
 @click.argument("shell", type=options.Choice(("bash", "zsh")))
 @options.shared
 def command(shell: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     "data",
     cls=LazyGroup,
     modules={name: f"{__name__}:{name}_" for name in ("list", "where", "fetch")},
-    short_help="Public data sets.",
+    short_help="List, locate and download public data sets.",
 )
 @options.shared
 def command() -> None:

@@ -9,7 +9,7 @@ import click
 from greedyexp.cli import completion, failures, options, plan
 
 
-@click.command("explain", short_help="What a run would compute again, and why.")
+@click.command("explain", short_help="Say what a run would compute again, and why.")
 @click.argument(
     "path",
     type=click.Path(path_type=Path),
@@ -21,9 +21,10 @@ from greedyexp.cli import completion, failures, options, plan
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, jobs: int | None, retry_failed: bool) -> None:
-    """Say what a new run of each run folder at or below PATH would compute, and why.
+    """Say what a new run of each run folder at or below PATH (default: results)
+    would compute, and why.
 
-    The settings are those of the folder; `greedyexp run CONFIG --dry-run` takes those of a CONFIG.
+    The settings are those of the folder; `greedyexp run CONFIG --dry-run` uses those of CONFIG.
     Nothing is computed or written.
     """
     from greedyexp import runner

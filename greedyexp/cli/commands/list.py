@@ -15,7 +15,7 @@ KINDS = (
 )
 
 
-@click.command("list", short_help="Names of parts and configs.")
+@click.command("list", short_help="List parts and configs.")
 @click.argument("kind", type=options.Choice(KINDS), required=False, metavar="[KIND]")
 @options.plugins
 @options.shared

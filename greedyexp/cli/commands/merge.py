@@ -39,8 +39,9 @@ _MOST_SHARDS = 8
 def command(ctx: click.Context, folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     """Merge the replicates of each FOLDER, and write the tables, figures and verdicts of one run.
 
-    The folders must be runs of one experiment and profile, such as its shards. Two different
-    results of one replicate are refused. Settings of figures are those of the first FOLDER.
+    The folders must be runs of one experiment and profile, such as its shards. If two
+    folders have different results of the same replicate, nothing is merged. The settings of figures
+    are taken from the first FOLDER.
     """
     from greedyexp import runner
 

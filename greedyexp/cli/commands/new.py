@@ -40,7 +40,7 @@ def command(kind: str, name: str, force: bool) -> None:
 
     The file is NAME.yaml or NAME.py in the current folder. An algorithm comes with a test,
     test_NAME.py. The first line of a config names the JSON Schema for editors,
-    greedyexp.schema.json, which is written to the same folder unless it is there.
+    greedyexp.schema.json, which is written to the same folder unless it already exists.
     """
     check_name(kind, name)
     target = Path(f"{name}.yaml" if kind == "config" else f"{name}.py")

@@ -56,8 +56,8 @@ from greedyexp.core.errors import ConfigError
 def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **given: Any) -> None:
     """Redraw every figure and table of the runs at or below PATH (default: results).
 
-    Figures are named by their files, such as comparison_2. Figures of other rows, styles, widths or
-    formats do not replace those of the run folder: name another folder by --out. Figures and tables
+    Figures are named by their files, such as comparison_2. Figures with other rows, styles, widths
+    or formats are not written to the run folder: name another folder with --out. Figures and tables
     of seconds need timings.csv; without it they stay as they are.
     """
     from greedyexp import report

@@ -13,7 +13,7 @@ from greedyexp.cli import completion, failures, options, text
 _RUN = click.Path(path_type=Path)
 
 
-@click.command("report", short_help="A folder of HTML pages: figures, claims, tables, rows.")
+@click.command("report", short_help="Write HTML pages: figures, claims, tables, rows.")
 @click.argument("path", type=_RUN, default=Path("results"), shell_complete=completion.runs)
 @click.option(
     "--out",
@@ -45,8 +45,9 @@ def command(
 ) -> None:
     """Write HTML pages on the runs at or below PATH (default: results).
 
-    The pages need no network and no server. Run folders are not changed, and nothing is computed
-    again. Verdicts are those of claims.json if it belongs to the rows.
+    The pages need no network and no server. Run folders are not changed, and no replicate is
+    computed again. Verdicts are those of claims.json if it belongs to the rows; otherwise the
+    claims are judged again.
 
     Needs the extra `report`: pip install 'greedyexp[report]'.
     """

@@ -45,8 +45,8 @@ _INTERRUPTED = "Interrupted: finished replicates are kept; the same command cont
     "-n",
     "--dry-run",
     is_flag=True,
-    help="Print the plan, and what a run would compute and why; compute the first replicate of each"
-    " algorithm on each block of data, at full size and with any time limit; write nothing.",
+    help="Print the plan, and what a run would compute and why. Compute only the first replicate of"
+    " each algorithm on each block of data, at full size and with any time limit. Write nothing.",
 )
 @options.verbosity
 @options.shared
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/, with --set to OUT/<name>/<profile>+<key>=<value>/.
+    Results go to OUT/<name>/<profile>/; with --set, to OUT/<name>/<profile>+<key>=<value>/.
     Finished replicates are not computed again: the same command continues an interrupted run.
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}

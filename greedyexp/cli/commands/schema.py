@@ -11,7 +11,7 @@ import click
 from greedyexp.cli import options
 
 
-@click.command("schema", short_help="JSON Schema of a config, for editors.")
+@click.command("schema", short_help="Print the JSON Schema of a config, for editors.")
 @options.plugins
 @click.option(
     "--write",
@@ -25,18 +25,19 @@ def command(plugin_files: tuple[Path, ...], target: Path | None) -> None:
     """Print the JSON Schema of a YAML experiment.
 
     Editors with a YAML language server, such as VS Code with the extension YAML, complete, explain
-    and check the keys of a config by the schema that its first line names, relative to the config:
+    and check the keys of a config with the schema that its first line names, relative to the
+    config:
 
     \b
       # yaml-language-server: $schema=greedyexp.schema.json
 
-    Shipped configs have this line and lie beside the schema. `greedyexp new config NAME` writes
-    both. For other configs, add the line and write the schema to the same folder:
+    Shipped configs have this line and are in the same folder as the schema. `greedyexp new config
+    NAME` writes both. For other configs, add the line and write the schema to the same folder:
 
     \b
       greedyexp schema --write greedyexp.schema.json
 
-    With --plugin the schema has the parts of plugins, too.
+    With --plugin, the schema has the parts of plugins, too.
     """
     from greedyexp.config import json_schema
     from greedyexp.core.plugins import load_plugins

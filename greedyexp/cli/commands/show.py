@@ -22,7 +22,7 @@ LEFT_OUT = ("Parameters", "Returns", "Raises")
 _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
 
 
-@click.command("show", short_help="Parameters and origin of a part.")
+@click.command("show", short_help="Show parameters and origin of a part.")
 @click.argument("name", shell_complete=completion.parts)
 @options.plugins
 @options.shared

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failures")
 
 
-@click.command("status", short_help="Done, failed and missing replicates.")
+@click.command("status", short_help="Count done, failed and missing replicates.")
 @click.argument(
     "path",
     type=click.Path(path_type=Path),
