@@ -139,17 +139,20 @@ def _labelled(path: Path) -> pd.DataFrame:
 
 
 def _where(frame: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
+    kept = np.ones(len(frame), dtype=bool)
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
-        kept = np.zeros(len(frame), dtype=bool)
-        for value in values:
-            number = isinstance(value, int | float)
-            near = np.isclose(frame[column], value, rtol=1e-9, atol=0) if number else False
-            kept |= near if number else (frame[column] == value).to_numpy()
-        frame = frame[kept]
-    if frame.empty:
+        kept &= functools.reduce(np.logical_or, (_equal(frame[column], one) for one in values))
+    if not kept.any():
         raise ValueError(f"no row has {where}")
-    return frame
+    return frame[kept]
+
+
+def _equal(column: pd.Series, value: Any) -> np.ndarray:
+    """Return a mask of the rows with a value; numbers are equal up to rounding."""
+    if isinstance(value, int | float):
+        return np.isclose(column, value, rtol=1e-9, atol=0)
+    return (column == value).to_numpy()
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """A run makes again only the figures, tables and verdicts that have changed."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,19 @@ class Runs:
 EVERYTHING = ["claims", "figures/comparison", "figures/comparison_2", "tables/comparison"]
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a finished run, which tests copy and do not change."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        runs = Runs(folder, monkeypatch)
+        assert runs.run() == EVERYTHING
+    return folder
+
+
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
+def runs(finished, tmp_path, monkeypatch):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return Runs(tmp_path, monkeypatch)
 
 
@@ -80,7 +92,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_run_without_changes_makes_nothing_and_prints_the_same(runs, capsys):
-    assert runs.run() == EVERYTHING
     before = contents(runs.results)
     capsys.readouterr()
     command = ["run", str(runs.file), "--out", str(runs.out), "--engine", "serial"]
@@ -97,7 +108,6 @@ def test_a_run_without_changes_makes_nothing_and_prints_the_same(runs, capsys):
 
 
 def test_an_edited_option_makes_one_figure_again(runs):
-    runs.run()
     runs.settings["figures"][1]["comparison"]["metrics"] = ["support_size"]
     assert runs.run() == ["figures/comparison_2"]
     runs.settings["claims"][0]["test"] = "mean(omp, training_error) < 0"
@@ -107,7 +117,6 @@ def test_an_edited_option_makes_one_figure_again(runs):
 
 
 def test_a_figure_that_is_no_longer_listed_is_removed(runs):
-    runs.run()
     del runs.settings["figures"][1]
     assert runs.run() == []
     names = sorted(path.name for path in (runs.results / "figures").iterdir())
@@ -118,14 +127,12 @@ def test_a_figure_that_is_no_longer_listed_is_removed(runs):
 
 
 def test_changed_rows_make_everything_again(runs):
-    runs.run()
     runs.settings["trials"] = 4
     assert runs.run() == EVERYTHING
     assert runs.run() == []
 
 
 def test_a_deleted_or_edited_file_comes_back(runs):
-    runs.run()
     before = contents(runs.results)
     (runs.results / "figures" / "comparison.png").unlink()
     (runs.results / "tables" / "comparison.md").write_text("edited")
@@ -137,7 +144,6 @@ def test_a_deleted_or_edited_file_comes_back(runs):
 
 @pytest.mark.parametrize("changed", ["version_of", "package_digest", "sources_digest"])
 def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, changed):
-    runs.run()
     monkeypatch.setattr(kept, changed, lambda *_: "another")
     assert runs.run() == EVERYTHING
     assert runs.run() == []
@@ -145,7 +151,6 @@ def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, change
 
 @pytest.mark.deep
 def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, monkeypatch):
-    runs.run()
     (runs.results / kept.RECORD).write_text("[damaged")
     assert runs.run() == EVERYTHING
     monkeypatch.setattr(kept, "entry_points", lambda group: ["a plugin"])
@@ -154,7 +159,6 @@ def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, m
 
 
 def test_plot_draws_everything_again(runs):
-    runs.run()
     runs.made.clear()
     assert main(["plot", str(runs.results), "--quiet"]) == 0
     assert sorted(runs.made) == EVERYTHING[1:]
@@ -162,7 +166,6 @@ def test_plot_draws_everything_again(runs):
 
 def test_edited_figures_of_a_run_folder_are_drawn_as_the_experiment_says(runs):
     """``plot`` draws from ``config.yaml``, the next run from the experiment."""
-    runs.run()
     before = contents(runs.results)
     stored = runs.results / "config.yaml"
     edited = yaml.safe_load(stored.read_text())
@@ -175,7 +178,6 @@ def test_edited_figures_of_a_run_folder_are_drawn_as_the_experiment_says(runs):
 
 
 def test_runs_from_python_keep_what_is_up_to_date(runs):
-    runs.run()
     before = contents(runs.results)
     experiment = config.load(runs.file)
     runner.run(experiment, runs.results, runner.RunOptions(engine="serial", progress=False))
