@@ -121,7 +121,7 @@ def wrong_tests(rng: np.random.Generator, replicates: int, claims: list) -> list
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how often verdicts are wrong.")
-    parser.add_argument("--experiments", type=int, default=1000)
+    parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     given = parser.parse_args()
     claims, half = compiled(), given.experiments // 2

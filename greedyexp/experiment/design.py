@@ -66,6 +66,7 @@ class _Swept(_Settings):
 
 class _Block(_Swept):
     generator: str = ""
+    label: str | None = None
 
 
 class _Algorithm(_Swept):
@@ -282,10 +283,10 @@ class Design:
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
-        """The text values of each swept parameter, in the order of the file."""
+        """The labels of data blocks and the text values of swept parameters, in file order."""
         data = self._stored.data
         blocks = data if isinstance(data, list) else [data]
-        words: dict[str, list[str]] = {}
+        words = {DATA_COLUMN: [block.label or block.generator for block in blocks]}
         for sweep in (*(block.sweep for block in blocks), *(one.sweep for one in self.entries)):
             for name, values in (sweep or {}).items():
                 listed = values if isinstance(values, list) else []

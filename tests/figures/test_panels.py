@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
+from figure_frames import legend_texts, outcomes, style  # noqa: F401 (an autouse fixture)
 from trajectory_frames import CONTEXT, iteration_rows, table
 
 from greedyexp.figures._plot import Panels, legend_entry, log_ticks
@@ -133,6 +133,20 @@ def test_swept_algorithms_stand_with_their_entry(tmp_path):
     figure = phase_transition(source.frame, source.context, panel="algorithm", line=["p"])
     expected = [source.context.titles[label] for label in (*labels[1:], labels[0])]
     assert titles(figure) == expected
+
+
+def test_lines_of_data_blocks_are_in_the_order_of_the_file(tmp_path):
+    blocks = ["small", "large", "medium"]
+    parts = [outcomes((0, 1, 2, 3), trials=3).assign(data=label) for label in sorted(blocks)]
+    source = run(
+        tmp_path,
+        pd.concat(parts, ignore_index=True),
+        data=[{"generator": "multitask_overlap", "label": label} for label in blocks],
+        metrics=["sign_support"],
+        algorithms=["greedy_dirty"],
+    )
+    figure = phase_transition(source.frame, source.context, line=["data"])
+    assert legend_texts(figure) == blocks
 
 
 def test_words_that_the_file_does_not_list_follow_as_they_come():
