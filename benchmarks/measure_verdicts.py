@@ -3,9 +3,9 @@
 Each simulated experiment is a table of three algorithms that see the same data, and one family of
 claims about thresholds, slopes, proportions, means, ratios, data sets and trends. Most claims state
 the truth itself as a boundary: two equal algorithms are compared, or a number with its true value.
-Then every decision is wrong, whichever it is. Other claims are clearly true, so that Holm's method
-has something to reject, and some are barely true, so that a refutation is wrong. The probability
-that an experiment has a wrong test must be at most 5%.
+Then both decisions count as wrong, which is stricter than the claim. Other claims are clearly true,
+so that Holm's method has something to reject, and some are barely true, so that a refutation is
+wrong. The probability that an experiment has a wrong test must be at most 5%.
 
 With --page the shares are written into docs/guide/intervals.md.
 Run: python benchmarks/measure_verdicts.py [--experiments N] [--page]

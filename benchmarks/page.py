@@ -171,7 +171,7 @@ def main() -> None:
         print(f"wrote {PAGE.relative_to(REPOSITORY)}")
     broken = faults(every, promises)
     if broken:
-        sys.exit("\n".join(["A ratio is below its promise:", *broken]))
+        sys.exit("\n".join(["Promises that are broken or were not measured:", *broken]))
 
 
 if __name__ == "__main__":

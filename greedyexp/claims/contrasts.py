@@ -8,20 +8,28 @@ from functools import cached_property
 
 import numpy as np
 
-from greedyexp.claims.estimates import Estimate, Estimator, correlation_of, success_table
+from greedyexp.claims.estimates import (
+    ROUNDING,
+    Estimate,
+    Estimator,
+    correlation_of,
+    success_table,
+)
 from greedyexp.claims.language import (
     Expression,
     Form,
+    Mean,
     Peak,
     Proportion,
+    Ratio,
     Threshold,
     Trend,
     evaluate,
     leaves,
 )
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.stats.contrasts import CANCELLED, assumed_worst, combined_interval, line_weights
-from greedyexp.stats.proportions import CONFIDENCE, binomial_p, mcnemar
+from greedyexp.stats.contrasts import assumed_worst, combined_interval, line_weights
+from greedyexp.stats.proportions import CONFIDENCE, binomial_p, fisher, mcnemar
 
 # An event in fewer than this share of replicates counts as never happening.
 RARE = 0.05
@@ -120,17 +128,27 @@ class Contrast:
         fitted = all(estimate.outcomes.any() for estimate in self.estimates)
         if self.estimates[0].kind is Threshold and not fitted:
             return False
+        return self._cancels
+
+    @property
+    def _cancels(self) -> bool:
+        """True if all data sets contribute the same; unknown for ratios, which are not linear."""
+        if self.estimates[0].kind is Ratio:
+            return False
         moves: dict[int, float] = {}
+        largest = 0.0
         for estimate, weight in zip(self.estimates, self.coefficients, strict=True):
             centred = weight * (estimate.outcomes - estimate.outcomes.mean()) / estimate.rows
+            largest = max(largest, float(np.abs(centred).max()))
             for pair, move in zip(estimate.sample.pairs.tolist(), centred.tolist(), strict=True):
                 moves[pair] = moves.get(pair, 0.0) + move
-        return max(map(abs, moves.values())) <= CANCELLED
+        return max(map(abs, moves.values())) <= ROUNDING * largest
 
     def exact_p(self, boundary: float) -> float:
-        """Return the exact p-value of one proportion, or of two equal ones on the same data.
+        """Return the exact p-value of one proportion, or of two equal ones.
 
-        The tests are the binomial one and McNemar's; the p-value is 0 for other contrasts. They are
+        The tests are the binomial one, McNemar's if two proportions have the same data sets, and
+        Fisher's if they have no data set in common; the p-value is 0 for other contrasts. They are
         needed because the approximate intervals are too short for small counts, above all at the
         high confidence that many tests require. If the results decided the number of trials, the
         interval is valid and the binomial test is not.
@@ -141,16 +159,21 @@ class Contrast:
             (one,), (factor,) = self.estimates, self.coefficients
             wins, p = int(one.outcomes.sum()), (boundary - self.constant) / factor
             return binomial_p(wins, one.rows, p) if one.fixed and 0 <= p <= 1 else 0.0
-        if sorted(self.coefficients) != [-1.0, 1.0] or self.constant != boundary:
+        opposite = len(self.estimates) == 2 and self.coefficients.sum() == 0.0
+        if not opposite or self.constant != boundary:
             return 0.0
         one, two = self.estimates
-        paired = np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs))
-        return mcnemar(*success_table(one, two)) if paired else 0.0
+        if np.array_equal(np.sort(one.sample.pairs), np.sort(two.sample.pairs)):
+            return mcnemar(*success_table(one, two))
+        if not np.intersect1d(one.sample.pairs, two.sample.pairs).size and one.fixed:
+            return fisher(*((int(each.outcomes.sum()), each.rows) for each in (one, two)))
+        return 0.0
 
     def equal_values_p(self) -> float:
         """Return the probability that all values are equal although the true value is different.
 
-        The probability is 0 if values differ. For means, values other than the observed one are
+        The values are those of each estimate, or their differences on the same data sets. The
+        probability is 0 if they differ. For means, values other than the observed one are
         assumed to occur with probability ``RARE``. A peak is assumed to lie on either side of its
         mean equally often.
         """
@@ -166,8 +189,10 @@ class Contrast:
 
     @property
     def all_equal(self) -> bool:
-        """True if all values of each estimate are equal."""
-        return all(estimate.constant for estimate in self.estimates)
+        """True if all values of each estimate are equal, or all their paired differences."""
+        if all(estimate.constant for estimate in self.estimates):
+            return True
+        return self.estimates[0].kind in (Mean, Peak) and self._cancels
 
     @property
     def _equal_values_law(self) -> tuple[float, float, int]:
@@ -175,7 +200,8 @@ class Contrast:
         numbers = [estimate.rows for estimate in self.estimates]
         if self.estimates[0].kind is Peak:
             return 2.0, 0.5, min(numbers)
-        return 1.0, 1 - RARE, sum(numbers)
+        each = all(estimate.constant for estimate in self.estimates)
+        return 1.0, 1 - RARE, sum(numbers) if each else min(numbers)
 
 
 def contrast(form: Form, group: Group, estimator: Estimator) -> Contrast:

@@ -104,6 +104,11 @@ class JudgedTest:
         return ""
 
     @property
+    def violated(self) -> bool:
+        """True if a data set violates the relation, which refutes it without a p-value."""
+        return False
+
+    @property
     def refuting(self) -> bool:
         """True if the estimate, were it exact, would refute the test."""
         return False
@@ -289,6 +294,10 @@ class Bounded(AnsweredTest):
         # The probability of no violation if the rate were RARE. A violation refutes the relation
         # without a test. The rate may be RARE nevertheless, so the levels of other tests stay.
         self.p = 1.0 if self.violations else (1 - RARE) ** self.replicates
+
+    @property
+    def violated(self) -> bool:
+        return self.violations > 0
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         self.p_adjusted, self.confidence, self.low = p_adjusted, confidence, 0.0

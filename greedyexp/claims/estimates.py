@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeAlias
 
@@ -29,6 +29,9 @@ from greedyexp.stats.proportions import CONFIDENCE, phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
 
 Interval: TypeAlias = tuple[float, float]
+
+# Numbers count as equal up to this share of the larger.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -416,8 +419,11 @@ class Estimator:
         top, bottom = top[here], bottom[there]
         value, _, _ = fieller(top, bottom)
         interval = cache(lambda confidence: fieller(top, bottom, confidence)[1:])
-        sample, constant = self._sample(tops[here], pairs=pairs), _all_equal(top, bottom)
-        sample = replace(sample, arms=sample.arms | set(self.table.arms[bottoms].tolist()))
+        sample = self._sample(np.concatenate([tops[here], bottoms[there]]), pairs=pairs)
+        # Proportional values have no spread either, whether they vary or not.
+        constant = _all_equal(top, bottom) or (
+            len(pairs) > 1 and np.allclose(top, value * bottom, rtol=ROUNDING, atol=0)
+        )
         return Estimate(Ratio, value, np.zeros(len(pairs)), sample, interval, constant)
 
 

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from greedyexp.claims import data_sets
 from greedyexp.claims.contrasts import Contrast, contrast, number
-from greedyexp.claims.decisions import Bounded, Compared, Counted, JudgedTest, Verdict
-from greedyexp.claims.estimates import Estimator, Sample
+from greedyexp.claims.decisions import Compared, JudgedTest, Verdict
+from greedyexp.claims.estimates import Estimator
 from greedyexp.claims.language import (
     Always,
     Claim,
-    Column,
     Comparison,
     Form,
     Monotone,
     Test,
-    evaluate,
 )
 from greedyexp.claims.rules import columns_along
 from greedyexp.claims.setting import Setting
 from greedyexp.claims.table import Group, MissingData, Table
-from greedyexp.protocols.base import Status
-from greedyexp.results.records import FAILED, as_list
-from greedyexp.stats.multiplicity import holm
+from greedyexp.results.records import as_list
+from greedyexp.stats.multiplicity import ALPHA, holm
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ALPHA = 0.05
-# Relative rounding error allowed in a relation that includes equality.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -242,194 +232,8 @@ def _always(
     estimator: Estimator,
     exhaustive: bool,
 ) -> JudgedTest:
-    """Test a relation in all rows of one algorithm, or in the common rows of several algorithms.
-
-    Data sets are counted; a data set violates the relation if any of its rows does. A violation by
-    a run that did not converge proves nothing: either the relation or the run may be wrong. If
-    replicates have rows of several kinds, only kinds that have all columns are used. If a run ended
-    before it reached an accuracy, its number of iterations is unknown. With ``usually``, the share
-    of data sets with the relation in more than half of their rows is compared with one half. If the
-    claim is about exactly these data sets, the counts decide.
-    """
-    table = estimator.table
+    """Return the test of a relation in every row; it has no answer if data are missing."""
     try:
-        everyone = [table.rows(label, ()) for label in algorithms]
-        rows = _common_rows(table, algorithms, everyone)
-        columns = _values_in(test, algorithms, rows, estimator)
+        return data_sets.always(test, algorithms, shown, estimator, exhaustive)
     except MissingData as lack:
         return _unanswered(test, shown, lack)
-    sides = (evaluate(side, columns) for side in (test.left, test.right))
-    left, right = (np.broadcast_to(side, rows.shape[1:]) for side in sides)
-    statuses = table.frame["status"].to_numpy()[rows]
-    relevant = ~np.isin(statuses, FAILED).any(axis=0)
-    if table.setting.keys:
-        for one in columns:
-            own = rows[algorithms.index(one.algorithm) if one.algorithm else 0]
-            relevant &= ~_not_applicable(table, one.name, own)
-    known = relevant & np.isfinite(left) & np.isfinite(right)
-    violated = known & ~_holds(left, test.relation, right)
-    doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
-
-    pairs = table.pairs[rows[0]]
-    points = len(table.cells((), table.setting.swept, algorithms[:1]))
-    ended = np.concatenate(everyone)
-    arms = frozenset(table.arms[ended].tolist())
-    failed = _replicates(table, ended, FAILED)
-    unconverged = _replicates(table, ended, (Status.NOT_CONVERGED.value,))
-    common: dict[str, Any] = {
-        "group": shown,
-        "text": test.text,
-        "failed": failed,
-        "unconverged": unconverged,
-        "arms": arms,
-    }
-    if test.usually and known.any() and not (relevant & ~known).any():
-        lost = table.pairs[ended[np.isin(table.frame["status"].to_numpy()[ended], FAILED)]]
-        wins = _held_usually(pairs[known], ~violated[known], lost)
-        if exhaustive:
-            return Counted(
-                relation=test.relation,
-                estimate=wins.mean(),
-                trials=math.ceil(len(wins) / points),
-                held=int(wins.sum()),
-                replicates=len(wins),
-                always=False,
-                **common,
-            )
-        sample = Sample(np.arange(len(wins)), failed, unconverged, points, arms)
-        share = estimator.share(wins, sample)
-        return Compared(
-            relation=">",
-            boundary=0.5,
-            estimate=share.value,
-            trials=math.ceil(len(wins) / points),
-            contrast=Contrast((share,), np.ones(1), 0.0),
-            **common,
-        )
-    seen, violations = np.unique(pairs[known]), np.unique(pairs[violated & ~doubtful])
-    # A single violation refutes the relation; support needs all rows.
-    if not len(violations) or test.usually:
-        unknown = rows[0][relevant & ~known]
-        reason = _lack_of_support(test, algorithms, table, rows[0][doubtful], unknown)
-        if not reason and not known.any():
-            verb = "has no row" if len(algorithms) == 1 else "have no common row"
-            reason = f"{' and '.join(algorithms)} {verb} with both sides"
-        if not reason and exhaustive and failed:
-            reason = "a run failed, and the claim is about every data set"
-        if reason:
-            return _unanswered(test, shown, MissingData(reason))
-    common |= {
-        "relation": test.relation,
-        "estimate": len(violations) / len(seen),
-        "trials": math.ceil(len(seen) / points),
-        "replicates": len(seen),
-    }
-    if exhaustive:
-        return Counted(held=len(seen) - len(violations), always=True, **common)
-    return Bounded(violations=len(violations), points=points, **common)
-
-
-def _held_usually(pairs: np.ndarray, holds: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """Return 1 for each data set with more than half of its rows in a relation, 0 for the others.
-
-    Parameters
-    ----------
-    pairs, holds : arrays (n,)
-        The data set of each row, and whether the relation holds in it.
-    lost : array
-        Data sets with a failure, which count as 0 if they have no row.
-    """
-    seen, place = np.unique(pairs, return_inverse=True)
-    share = np.bincount(place, weights=holds) / np.bincount(place)
-    return np.append(share > 0.5, np.zeros(len(np.setdiff1d(lost, seen)))).astype(float)
-
-
-def _lack_of_support(
-    test: Always, algorithms: list[str], table: Table, doubtful: np.ndarray, unknown: np.ndarray
-) -> str:
-    """Return why rows with doubtful violations or unknown numbers cannot support a relation."""
-    if len(doubtful):
-        place = _first_place(table, algorithms[0], doubtful)
-        return f"runs that did not converge violate it{place}, and have no certificate"
-    if len(unknown):
-        names = {one.name for one in test.leaves}
-        open_ended = not names.isdisjoint(table.setting.open_ended)
-        problem = "not reached or not finite" if open_ended else "not finite"
-        place = _first_place(table, algorithms[0], unknown)
-        return f"a number in the test is {problem}{place}"
-    return ""
-
-
-def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]) -> np.ndarray:
-    """Return the rows, shape (k, n), that k algorithms have in common.
-
-    The rows in a column belong to one data set and agree in the keys and in the swept columns that
-    they have in common.
-    """
-    import pandas as pd
-
-    parts = []
-    for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
-        names = (*table.setting.keys, *table.setting.swept_by([label]))
-        part = table.frame[[name for name in dict.fromkeys(names) if name in table.frame]]
-        parts.append(part.iloc[rows].assign(**{"#": table.pairs[rows], f"#{place}": rows}))
-    # Each merge uses all columns that both sides have.
-    joined: pd.DataFrame = functools.reduce(pd.merge, parts)
-    return np.stack([joined[f"#{place}"].to_numpy() for place in range(len(parts))])
-
-
-def _values_in(
-    test: Always, algorithms: list[str], rows: np.ndarray, estimator: Estimator
-) -> dict[Column, np.ndarray]:
-    """Return the values of all columns in a relation, shape (n,) each.
-
-    Raises
-    ------
-    MissingData
-        If the table lacks a column, or if a column without an algorithm has different values in the
-        rows of the algorithms.
-    """
-    columns: dict[Column, np.ndarray] = {}
-    for one in sorted(test.leaves, key=lambda one: (one.algorithm, one.name)):
-        if one.algorithm:
-            columns[one] = estimator.column(one.name, rows[algorithms.index(one.algorithm)])
-            continue
-        values = np.array([estimator.column(one.name, place) for place in rows])
-        if not np.array_equal(values, values[:1].repeat(len(rows), axis=0), equal_nan=True):
-            raise MissingData(f"{one.name} is not the same for {' and '.join(algorithms)}")
-        columns[one] = values[0]
-    return columns
-
-
-def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
-    """Return a mask of the rows with an empty cell because their kind lacks the column."""
-    empty: np.ndarray = table.frame[name].isna().to_numpy()[rows]
-    return empty & ~table.kinds.have(name)[rows] if name in table.setting.open_ended else empty
-
-
-def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
-    """Return the place of one of the rows; the choice does not depend on their order."""
-    return min(table.place_text(table.cell(label, row)) for row in rows)
-
-
-def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
-    """Count the replicates with one of the statuses, separately for each variant."""
-    import pandas as pd
-
-    ended = rows[np.isin(table.frame["status"].to_numpy()[rows], statuses)]
-    labels = table.frame["algorithm"].to_numpy()[ended]
-    return len(pd.MultiIndex.from_arrays([table.pairs[ended], labels]).unique())
-
-
-def _holds(left: np.ndarray, relation: str, right: np.ndarray) -> np.ndarray:
-    """Return a mask of the rows in which the relation holds; equality is up to rounding."""
-    with np.errstate(invalid="ignore"):
-        slack = ROUNDING * np.maximum(np.abs(left), np.abs(right))
-        slack = np.where(np.isfinite(slack), slack, 0.0)
-        holds: dict[str, np.ndarray] = {
-            "<": left < right,
-            "<=": left <= right + slack,
-            ">": left > right,
-            ">=": left >= right - slack,
-        }
-        return holds[relation]

@@ -45,19 +45,34 @@ def judge(
     ConfigError
         If a claim cannot be read.
     """
-    entries = design.settings.get("claims") or []
-    if not isinstance(entries, list):
-        raise ConfigError("claims must be a list.")
-    # A table without data, of an unfinished run or of failures only, lacks their facts.
-    parts = filter(None, (lookup("generator", name) for name in design.generators))
-    columns = dict.fromkeys([*frame, *(fact for part in parts for fact in part.facts)])
-    frame = frame.reindex(columns=list(columns))
-    setting = setting_of(design, design.measured, frame.columns)
-    family = design.family
-    claims = [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
+    columns = _columns(design, frame)
+    setting = setting_of(design, design.measured, columns)
+    claims, frame = _compiled(design, setting), frame.reindex(columns=columns)
     if design.looks is None:
         return Verdicts(evaluate_claims(claims, frame, setting))
     return evaluate_looks(claims, frame, setting, design.looks, arms, before)
+
+
+def claims_of(design: Design, frame: pd.DataFrame) -> list[Claim]:
+    """Return the claims in the settings of a run; see ``judge``."""
+    return _compiled(design, setting_of(design, design.measured, _columns(design, frame)))
+
+
+def _columns(design: Design, frame: pd.DataFrame) -> list[str]:
+    """Return the columns of a table, with the facts that a table without data lacks.
+
+    Such tables are of an unfinished run or of failures only.
+    """
+    parts = filter(None, (lookup("generator", name) for name in design.generators))
+    return list(dict.fromkeys([*frame, *(fact for part in parts for fact in part.facts)]))
+
+
+def _compiled(design: Design, setting: Setting) -> list[Claim]:
+    entries = design.settings.get("claims") or []
+    if not isinstance(entries, list):
+        raise ConfigError("claims must be a list.")
+    family = design.family
+    return [_claim(entry, index, setting, family) for index, entry in enumerate(entries)]
 
 
 def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:

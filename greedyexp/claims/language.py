@@ -202,7 +202,7 @@ class Form:
         return Form(kept, combined(symbol, self.constant, other.constant))
 
     def times(self, factor: Expression, symbol: str = "*") -> Form:
-        """Return the form times a number or, for symbol "/", divided by it."""
+        """Return the form times a number, divided by it or, without terms, raised to its power."""
         terms = tuple((q, combined(symbol, c, factor)) for q, c in self.terms)
         return Form(terms, combined(symbol, self.constant, factor))
 

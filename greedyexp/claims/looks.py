@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from greedyexp.claims.decisions import MOST_TRIALS, AnsweredTest, Bounded, JudgedTest, Verdict
+from greedyexp.claims.decisions import MOST_TRIALS, AnsweredTest, JudgedTest, Verdict
 from greedyexp.claims.evaluation import JudgedClaim, families, tested_claims
 from greedyexp.claims.language import Claim
 from greedyexp.claims.setting import Setting
@@ -86,8 +86,9 @@ def evaluate_looks(
 ) -> Verdicts:
     """Judge claims at all looks for which a table has the trials.
 
-    Holm's method and the errors that the looks may spend bound the probability of a wrong decision
-    among the tests of one figure by 5%; see ``stats.looks`` for the proof. A test that no number of
+    Holm's method and the errors that the looks may spend bound the probability that a true
+    hypothesis among the tests of one figure is rejected by 5%, as far as each test has its level;
+    see ``stats.looks`` for the proof. A test that no number of
     trials decides counts in all looks.
 
     A violation refutes a relation in all data sets at any look, also if it was supported before.
@@ -152,17 +153,13 @@ def _takes_part(test: JudgedTest, complete: frozenset[int]) -> bool:
     return isinstance(test, AnsweredTest) and test.arms <= complete
 
 
-def _violated(test: JudgedTest) -> bool:
-    return isinstance(test, Bounded) and test.violations > 0
-
-
 def _rejected(test: JudgedTest) -> bool:
     """Return True if the p-value of a test decided it.
 
     A relation that is violated sometimes may still have a rate above ``RARE``: its hypothesis may
     be true, and must not make the levels of the others less strict.
     """
-    return test.decided and not _violated(test)
+    return test.decided and not test.violated
 
 
 def _decide(
@@ -176,18 +173,18 @@ def _decide(
     rejected = np.array([name in last and _rejected(last[name]) for name, _ in named])
     p_values = np.ones(len(named))
     for place, (_, test) in enumerate(named):
-        if _takes_part(test, complete) and not _violated(test):
+        if _takes_part(test, complete) and not test.violated:
             p_values[place] = test.p
     found = looks.decide(look, p_values, rejected, ALPHA)
     for place, (name, test) in enumerate(named):
-        violated = _violated(test)
+        violated = test.violated
         part = _takes_part(test, complete)
         if not (violated or (part and not rejected[place])):
             if name not in last:
                 last[name] = test if test.p is None else _waiting(test, looks.trials(look))
             continue
         adjusted, level = float(found.adjusted[place]), float(found.levels[place])
-        test.decide(0.0 if violated else adjusted, level, ALPHA)
+        test.decide(1.0 if violated else adjusted, level, ALPHA)
         test.look = look
         if not test.decided:
             test.expected = _expected(test, level, look, looks)

@@ -9,6 +9,7 @@ from typing import Any
 
 from greedyexp.claims.decisions import AnsweredTest, Bounded, Counted, JudgedTest, Verdict
 from greedyexp.claims.evaluation import JudgedClaim
+from greedyexp.claims.language import Claim
 from greedyexp.claims.looks import Verdicts
 from greedyexp.stats.looks import Looks
 from greedyexp.stats.multiplicity import ALPHA
@@ -91,14 +92,27 @@ def _listed(numbers: Sequence[int]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
-    claim = judged.claim
-    trials = [test.trials for test in judged.tests if test.trials is not None]
+def has_claims(contents: Mapping[str, Any], claims: Sequence[Claim]) -> bool:
+    """Return True if ``claims.json`` has the verdicts on exactly these claims."""
+    stated = [_statement(claim) for claim in claims]
+    names = ("id", "quote", "place", "figure", "test", "where", "margin", "note", "exhaustive")
+    found = [{key: one[key] for key in names if key in one} for one in contents["claims"]]
+    return bool(found == json.loads(json.dumps(stated)))
+
+
+def _statement(claim: Claim) -> dict[str, Any]:
     return {
         **{key: getattr(claim, key) for key in ("id", "quote", "place", "figure")},
         "test": [test.text for test in claim.tests],
         **{key: getattr(claim, key) for key in ("where", "margin", "note")},
         **({"exhaustive": True} if claim.exhaustive else {}),
+    }
+
+
+def _claim_record(judged: JudgedClaim) -> dict[str, Any]:
+    trials = [test.trials for test in judged.tests if test.trials is not None]
+    return {
+        **_statement(judged.claim),
         "verdict": judged.verdict.value,
         "reason": reason(judged),
         "trials": min(trials, default=None),
@@ -212,7 +226,7 @@ def weakest(judged: JudgedClaim) -> JudgedTest | None:
     """Return the test behind the verdict: the clearest refutation or the least certain test."""
     tests = [test for test in judged.tests if test.verdict is judged.verdict]
     if judged.verdict is Verdict.REFUTED:
-        return min(tests, key=_p_value)
+        return min(tests, key=lambda test: (not test.violated, _p_value(test)))
     if judged.verdict is Verdict.SUPPORTED:
         return max(tests, key=_p_value)
     return max(tests, key=_doubt, default=None)

@@ -45,7 +45,7 @@ def check_kinds(form: Form) -> None:
 def check_boundary(test: Comparison) -> None:
     """Raise ConfigError if the comparison of proportions with a number has one outcome only."""
     ends = _range_of(test.form)
-    if ends is None or not isinstance(test.boundary, Number):
+    if ends is None or not isinstance(test.boundary, Number) or test.relation == "==":
         return
     (low, high), boundary = ends, test.boundary.value
     outcomes = {
@@ -53,7 +53,6 @@ def check_boundary(test: Comparison) -> None:
         "<=": (boundary >= high, boundary < low),
         ">": (boundary < low, boundary >= high),
         ">=": (boundary <= low, boundary > high),
-        "==": (False, not low <= boundary <= high),
     }
     always, never = outcomes[test.relation]
     if always or never:

@@ -3,6 +3,7 @@
 - ``app``, ``lazy``, ``options``: the command, its subcommands and shared options
 - ``process``, ``failures``: signals, standard streams, error messages and exit codes
 - ``plan``, ``summaries``, ``text``: words and tables that commands print
+- ``completion``, ``shells``: completion in bash and zsh
 - ``commands``: one module per subcommand
 """
 
@@ -31,9 +32,9 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 1 some replicates failed; 2 user error; 4 claim refuted; 5 claim inconclusive;
-        70 internal error; 129, 130 or 143 ended by SIGHUP, Ctrl-C or SIGTERM; 141 output closed
-        early.
+        0 done; 1 some replicates failed, a value differs or two runs differ beyond chance; 2 user
+        error; 4 claim refuted; 5 claim inconclusive; 70 internal error; 129, 130 or 143 ended by
+        SIGHUP, Ctrl-C or SIGTERM; 141 output closed early.
     """
     own = args is None
     with process.raising_signals(until_exit=own):

@@ -6,5 +6,7 @@ registry  their registration by decorators and their retrieval by name
 plugins   import of plugin files and entry points
 shipped   the configs that come with greedyexp
 errors    errors that users can fix
+listing   lists in sentences
+packages  versions of installed packages
 signals   signals that ask a process to stop
 """

@@ -4,5 +4,6 @@ messages    error messages for values, and how messages show values and key path
 parameters  validation of the parameters of a part
 wording     their types, ranges and descriptions in words
 sweep       ranges and the names that a sweep varies
+model       the validated experiment
 design      the settings of a run: entries, sweeps, labels of the table, columns of the protocol
 """

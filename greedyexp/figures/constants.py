@@ -20,9 +20,9 @@ from greedyexp.results.records import (
     require_finite,
     require_numeric,
 )
-from greedyexp.results.text import count_text, failures_text, origin_text
+from greedyexp.results.summaries import mean_interval, means_text
+from greedyexp.results.text import failures_text, origin_text
 from greedyexp.results.words import axis_label
-from greedyexp.stats.means import t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def constants(
     means and are counted below. Means of 0 cannot be drawn and are counted too.
     """
     frame, keys = group_columns(frame, context, row, panel, *line, x)
-    table = _means(frame, keys)
+    table = _means(frame, context, keys)
     require_finite(table, x)
     drawn = table[table["value"] > 0]
     styles = plot.LineStyles(table, line, context)
@@ -74,10 +74,9 @@ def constants(
         plot.draw_mark(axis, plot.inside(frame, values), mark)
         panels.title(axis, values, context)
     panels.label(axis_label(x), "value of the constant")
-    count = count_text(table["replicates"])
     hidden, empty = int((table["value"] <= 0).sum()), int(table["value"].isna().sum())
     note = [
-        f"{origin_text(context)}: means over {count} replicates with 95% t intervals",
+        f"{origin_text(context)}: {means_text(table['replicates'], context)}",
         failures_text(frame, "not in the means"),
         _enclosure_text(frame, context),
         f"Means of 0, not drawn: {hidden}." if hidden else "",
@@ -88,7 +87,7 @@ def constants(
     )
 
 
-def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def _means(frame: pd.DataFrame, context: Context, keys: Sequence[str]) -> pd.DataFrame:
     """Compute the mean constant for every combination of the keys.
 
     Parameters
@@ -120,7 +119,7 @@ def _means(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     rows = []
     for key, group in frame.groupby(list(keys), sort=True):
         values = finite[group.index].dropna()
-        rows.append((*key, *t_interval(values), len(values)))
+        rows.append((*key, *mean_interval(values, context), len(values)))
     return pd.DataFrame(rows, columns=[*keys, "value", "low", "high", "replicates"])
 
 

@@ -13,5 +13,7 @@ crf             conditional random fields
 crf_likelihood  their likelihood
 crf_fit         their minimisers
 signed_columns  columns of a design times labels
+quadratic       quadratic losses and their fits
+products_ahead  products with a large design for several columns at once
 quasi_newton    BFGS with an inverse Hessian that is kept
 """

@@ -1,6 +1,7 @@
 """Protocols: evaluate an algorithm on a problem and return rows of results.
 
 base: setup, columns, outcome, recorded iterations.
+problem_contract: checks of problems, the results of generators.
 contracts: checks of the results of generators, algorithms and metrics.
 fitting: fit, tune, measure, and iterate until certified.
 information: a robust extended Bayesian information criterion.

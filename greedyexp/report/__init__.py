@@ -7,6 +7,8 @@
 - ``notebook``: a run folder in Python and in notebooks
 - ``replay``, ``replay_share``, ``rows_again``, ``where``: rows computed again, and which
 - ``compare``, ``matching``, ``compare_figure``: two runs compared
+- ``look``: which figures are drawn, and in which style
+- ``site``: the report in HTML
 - ``figure_notes``: what figures say about their rows
 """
 

@@ -62,7 +62,7 @@ class Comparison:
         ``n_a`` and ``n_b``, the replicates compared; ``p_value``, and ``p_adjusted`` by Holm's
         method for all lines.
     changed : DataFrame
-        The paired values that differ by more than rounding; see ``replay.compare_cells``.
+        The paired values that differ by more than rounding; see ``rows_again.compare_cells``.
     thresholds : DataFrame
         Estimate and 95% interval of each threshold in both runs; empty if no figure has any.
     verdicts : DataFrame

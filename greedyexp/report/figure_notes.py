@@ -27,6 +27,8 @@ _ESCAPED = re.compile(rb"\\(.)")
 def note_of(source: Source, caption: str = "", options: str = "") -> dict[str, Any]:
     """Return name, profile and seed of a run, its commit, digests and a command.
 
+    There are no dates or folders in it, so the same rows give the same bytes.
+
     Parameters
     ----------
     source : Source
@@ -34,8 +36,6 @@ def note_of(source: Source, caption: str = "", options: str = "") -> dict[str, A
         What to see in the figure; left out if empty.
     options : str
         Options of the command.
-
-    There are no dates or folders in it, so the same rows give the same bytes.
 
     Returns
     -------

@@ -13,9 +13,6 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.report.where import parse
 
-FORMATS = ("png", "pdf", "svg")
-STYLES = ("paper", "slides")
-
 _LENGTH = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?(in|cm|mm|pt)")
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
 # Widths of figures in inches.

@@ -134,7 +134,8 @@ def compare_cells(stored: str, computed: str, kind: str | None = None) -> tuple[
     Returns
     -------
     difference : float
-        |stored - computed| relative to the larger; nan if they are not both finite numbers.
+        |stored - computed| relative to the larger; 0 for equal cells, and nan if others are not
+        both finite numbers.
     verdict : {"equal", "equal up to rounding", "differs"}
     """
     if stored == computed:

@@ -44,7 +44,7 @@ class Source:
 
     Parameters
     ----------
-    state : State
+    state : RunState
         The files of the run.
     design : Design
         The settings of the run, from ``config.yaml``.

@@ -8,5 +8,7 @@
 - ``successes``: counts of successes, and notes on them
 - ``thresholds``: where success crosses a level
 - ``theorems``: rows about theorems, their bounds and accuracies
+- ``pairs``: differences and ratios of two algorithms on the same data
+- ``words``: columns and their values in words
 - ``text``: words of figures, tables and notes
 """

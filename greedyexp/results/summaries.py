@@ -277,14 +277,18 @@ def means_text(counts: pd.Series[int], context: Context) -> str:
     """Describe the numbers of a table, which are means with intervals or of one replicate."""
     if is_single(context):
         return "one replicate, no intervals"
-    return f"means over {count_text(counts)} replicates with 95% t intervals"
+    text = f"means over {count_text(counts)} replicates with 95% t intervals"
+    return f"{text} valid at every look" if context.looks else text
 
 
 def mean_interval(values: pd.Series[float], context: Context) -> tuple[float, float, float]:
-    """Return the mean and its 95% t interval; nan ends for a run with one replicate."""
+    """Return the mean and its 95% t interval; nan ends for a run with one replicate.
+
+    The interval of a run until decided covers at all its looks together.
+    """
     if is_single(context) and len(values) == 1:
         return (float(values.iloc[0]), *NO_INTERVAL)
-    return t_interval(values)
+    return t_interval(values, context.confidence)
 
 
 def _with_metrics(frame: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:

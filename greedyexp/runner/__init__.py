@@ -6,7 +6,8 @@
 - ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
 - ``dask``: the engine for clusters
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
-- ``fingerprint``, ``code_version``, ``journal``: keys and storage of finished replicates
+- ``fingerprint``, ``code_version``, ``parsed_sources``: keys of replicates
+- ``journal``: storage of finished replicates
 - ``state``, ``files``, ``rows``, ``output``, ``tables``, ``manifest``: the run folder and its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs

@@ -90,7 +90,7 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
         return 1.0
     if excluded(inside):
         return SMALLEST_P
-    # Below 1e-9 the p-value falls by a factor exp(-z dz) with z at most 6.2.
+    # Down to 1e-9 the p-value falls by a factor exp(-z dz) with z at most 6.2.
     while inside - out > 1.5e-4:
         middle = (out + inside) / 2
         if excluded(middle):

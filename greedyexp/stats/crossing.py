@@ -26,8 +26,8 @@ class Crossing:
     Parameters
     ----------
     estimate : float
-        tau, in units of x. Infinite if the data do not rise or lie on one side of the level; nan
-        without data, or if the data do not rise and equal the level.
+        tau, in units of x. It may lie outside the data, and is infinite if the fitted points do not
+        rise; nan without data, or if the data do not rise and equal the level.
     low, high : float
         Ends of the interval, low <= estimate <= high; infinite where the data give no limit.
     slope : float in [0, inf]
@@ -199,7 +199,8 @@ def _monotone_limits(x, successes, trials, level, confidence) -> tuple[float, fl
     """Return the last point below and the first above the crossing by exact tests.
 
     There is one binomial test per point. Together, the tests use a tenth of the error probability
-    of the interval. They bound it if the few points near the crossing do not determine the slope.
+    of the interval in addition to it. They bound it if the few points near the crossing do not
+    determine the slope.
     """
     error = _MONOTONE * (1 - confidence) / (2 * len(x))
     trials = trials.astype(int)
@@ -403,14 +404,17 @@ def _end(profile: _Profile, z: float, start: float, step: float) -> float:
     return float(np.copysign(np.inf, step))
 
 
-def _root(profile: _Profile, z: float, inside: float, before: float, outside: float, beyond: float):
+def _root(
+    profile: _Profile, z: float, inside: float, before: float, outside: float, beyond: float
+) -> float:
     """Return where the excess crosses 0 between two points with known values of opposite sign."""
     # Evaluated again at an end, the excess could change its sign by rounding.
     known = {inside: before, outside: beyond}
-    return scipy.optimize.brentq(
+    root: float = scipy.optimize.brentq(
         lambda tau: known[tau] if tau in known else profile.excess(tau, z),
         inside,
         outside,
         xtol=1e-8,
         rtol=1e-12,
     )
+    return root

@@ -85,7 +85,7 @@ def clopper_pearson_upper(violations, trials, *, confidence: float = CONFIDENCE)
     violations, trials : array_like of counts, broadcast together
         0 <= violations <= trials. Without trials the limit is 1.
     confidence : float in (0, 1)
-        Lower bound on the probability that the limit exceeds the true probability.
+        Lower bound on the probability that the limit is at least the true probability.
 
     Returns
     -------
@@ -183,6 +183,28 @@ def binomial_p(successes: int, trials: int, p: float) -> float:
     at_most = scipy.special.bdtr(successes, int(trials), p)
     at_least = scipy.special.bdtr(trials - successes, int(trials), 1 - p)
     return float(min(1.0, 2 * min(at_most, at_least)))
+
+
+def fisher(one: tuple[int, int], two: tuple[int, int]) -> float:
+    """Return the two-sided p-value of Fisher's exact test of equal success probabilities.
+
+    Parameters
+    ----------
+    one, two : pair of int
+        Successes and trials of two independent samples.
+
+    Returns
+    -------
+    float in (0, 1]
+
+    References
+    ----------
+    Fisher (1935), The logic of inductive inference, Journal of the Royal Statistical Society 98.
+    """
+    from scipy.stats import fisher_exact
+
+    table = np.array([[wins, trials - wins] for wins, trials in (one, two)])
+    return float(fisher_exact(table).pvalue)
 
 
 def mcnemar(both: int, only_first: int, only_second: int, neither: int) -> float:

@@ -79,9 +79,9 @@ def logistic_fits(fit: Crossing, x, successes, trials, *, sequential: bool = Fal
     Three conditions must hold. The two points that enclose the crossing lie on the rise: their
     shares of successes are in the range to which a curve is fitted, 0.2 to 0.8 for level 0.5.
     Otherwise the place of the crossing between them would follow from the assumed shape alone. The
-    points in this range agree with the curve in Pearson's test. Finally, exact tests show that
-    success rises from below this range to above it: a curve with a ceiling near the level looks
-    logistic in few trials.
+    points with a fitted probability in this range agree with the curve in Pearson's test. Finally,
+    exact tests show that success rises from below this range to above it: a curve with a ceiling
+    near the level looks logistic in few trials.
 
     Parameters
     ----------

@@ -53,9 +53,9 @@ def located_crossing(
 
     The interval is that of a logistic curve if the data support one (``logistic_fits``). Its
     coverage is then approximate. Otherwise the interval is ``rising_interval``, which assumes only
-    that success rises and whose coverage is exact. The estimate is that of the logistic curve in
-    both cases, or the nearest end of an interval that does not contain it. An exact interval always
-    contains the two points that enclose the crossing.
+    that success rises and covers at least so often for points chosen in advance. The estimate is
+    that of the logistic curve in both cases, or the nearest end of an interval that does not
+    contain it. An exact interval always contains the two points that enclose the crossing.
 
     Parameters
     ----------

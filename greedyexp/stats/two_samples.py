@@ -12,7 +12,7 @@ import numpy as np
 
 from greedyexp.stats.contrasts import combined_interval
 from greedyexp.stats.means import half_widths
-from greedyexp.stats.proportions import mcnemar, phi, wilson
+from greedyexp.stats.proportions import fisher, mcnemar, phi, wilson
 
 
 def difference_of_proportions(
@@ -53,9 +53,7 @@ def _of_counts(
     lows, highs = zip(*(wilson(k, of) for k, of in ((first, n), (second, m))), strict=True)
     correlation = np.eye(2)
     if both is None:
-        from scipy.stats import fisher_exact
-
-        p = float(fisher_exact(np.array([[first, n - first], [second, m - second]])).pvalue)
+        p = fisher((first, n), (second, m))
     else:
         cells = (both, first - both, second - both, n - first - second + both)
         p = mcnemar(*cells)

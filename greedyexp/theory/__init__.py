@@ -11,4 +11,5 @@ spectrum: singular values with a proved error, and the numerical rank.
 noise: penalties and thresholds above the noise in the gradient.
 forward_backward: thresholds and error bounds of forward-backward selection.
 transitions: predicted phase transitions.
+donoho_tanner: the phase transition of l1 minimisation.
 """

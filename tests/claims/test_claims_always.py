@@ -157,6 +157,22 @@ def test_runs_without_a_certificate_do_not_refute():
     assert (both.verdict, both.violations, both.replicates) == ("refuted", 1, 60)
 
 
+def test_runs_without_a_certificate_do_not_refute_that_it_usually_holds():
+    def judged(none, lost):
+        rows = below(60, none=none)
+        rows = [row | (LOST if row["replicate"] in lost else {}) for row in rows]
+        return only(judge(rows, "usually(gap < 1)", **GD))
+
+    some = judged(none=range(10), lost=range(10))
+    assert (some.verdict, some.estimate) == ("supported", pytest.approx(50 / 60))
+    open_one = judged(none=range(40), lost=range(40))
+    assert (open_one.verdict, open_one.p) == ("inconclusive", None)
+    assert "runs that did not converge violate it" in open_one.reason
+    # Even without the violations in doubt, it holds in fewer than half.
+    few = judged(none=range(55), lost=range(5))
+    assert (few.verdict, few.estimate) == ("refuted", pytest.approx(10 / 60))
+
+
 def test_variants_of_an_algorithm_on_the_same_data_are_one_replicate():
     rows = [
         row | {"algorithm": f"rmp (lam={lam})", "lam": lam}

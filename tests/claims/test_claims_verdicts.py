@@ -298,6 +298,71 @@ def test_equal_values_need_many_replicates():
     assert one(1).verdict == "inconclusive"
 
 
+def test_equal_differences_need_many_data_sets():
+    def one(trials):
+        values = [float(index) for index in range(trials)]
+        more = [value + 1 for value in values]
+        errors = {"a": values, "b": more}
+        frame = table(
+            {}, {name: lambda _, n=name: {"frobenius_error": errors[n]} for name in errors}
+        )
+        return only(judge(frame, "mean(a, frobenius_error) < mean(b, frobenius_error)"))
+
+    # The differences are all 1, and so their t interval is a point.
+    assert (one(2).verdict, one(2).needed_trials) == ("inconclusive", 59)
+    assert one(3).p == pytest.approx(0.95**3)
+    assert one(59).verdict == "supported"
+
+
+def test_proportional_values_need_many_data_sets():
+    def one(trials):
+        values = [float(index) for index in range(1, trials + 1)]
+        errors = {"a": [value / 2 for value in values], "b": values}
+        frame = table(
+            {}, {name: lambda _, n=name: {"frobenius_error": errors[n]} for name in errors}
+        )
+        text = "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) < 1"
+        return only(judge(frame, text))
+
+    assert (one(3).verdict, one(3).needed_trials) == ("inconclusive", 59)
+    assert one(59).verdict == "supported"
+
+
+def test_a_ratio_counts_the_runs_of_both_means_and_is_given_up_for_none():
+    errors = {"a": [1.0, 3.0] * 30, "b": [3.0, 1.0] * 30}
+    frame = table({}, {name: lambda _, n=name: {"frobenius_error": errors[n]} for name in errors})
+    frame.loc[frame.algorithm == "b", "status"] = "not_converged"
+    test = only(judge(frame, "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) < 1"))
+    assert (test.unconverged, test.verdict) == (60, "inconclusive")
+    assert test.decidable(6000, 0.95)
+
+
+def test_the_units_of_a_comparison_change_no_verdict():
+    frame = table({}, {"a": lambda _: wins(5, 20), "b": lambda _: wins(10, 20)})
+    one, two = (
+        only(judge(frame, f"{factor} * proportion(a) < {factor} * proportion(b)"))
+        for factor in (1, 2)
+    )
+    assert one.p == two.p == pytest.approx(stats.binomtest(0, 5).pvalue)
+    assert one.verdict == two.verdict == "inconclusive"
+
+
+def test_proportions_on_different_data_are_tested_by_fisher():
+    sweep = {"p": [10, 20]}
+    frame = table(sweep, {"a": lambda point: wins(3 if point["p"] == 10 else 10, 20)})
+    test = only(judge(frame, "increasing(proportion(a), p)", sweep=sweep))
+    exact = stats.fisher_exact([[3, 17], [10, 10]]).pvalue
+    assert test.p == pytest.approx(exact)
+
+
+def test_a_violation_is_the_clearest_refutation():
+    errors = [0.0] * 59 + [2.0]
+    frame = table({}, {"a": lambda _: {"frobenius_error": errors, "support": wins(0, 60)}})
+    judged = judge(frame, ["proportion(a) > 0.7", "always(frobenius_error(a) <= 1)"])
+    assert {test.verdict for test in judged.tests} == {"refuted"}
+    assert weakest(judged).text == "always(frobenius_error(a) <= 1)"
+
+
 def test_tables_with_different_numbers_of_replicates():
     uniform = latent(9, 60)
     frame = table(SWEEP, {"a": curve(0.8, uniform), "b": curve(1.1, uniform)})

@@ -357,6 +357,17 @@ def test_the_folder_of_a_run_is_not_replaced(run, refused):
     assert (run / "small.csv").is_file()
 
 
+def test_an_edited_claim_is_judged_again(run, tmp_path):
+    copy = tmp_path / "results" / "small" / "quick"
+    shutil.copytree(run, copy)
+    file = copy / "config.yaml"
+    file.write_text(file.read_text().replace("training_error) < 9", "training_error) > 8"))
+    build(copy, tmp_path / "report", jobs=1)
+    page = page_of(tmp_path / "report")
+    assert "mean(omp, training_error) &gt; 8" in page
+    assert "mean(omp, training_error) &lt; 9" not in page
+
+
 def test_a_damaged_run_has_no_page_and_the_others_have(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     shutil.copytree(run, tmp_path / "results" / "good" / "quick")

@@ -46,8 +46,8 @@ def command(
     """Write HTML pages on the runs at or below PATH (default: results).
 
     The pages need no network and no server. Run folders are not changed, and no replicate is
-    computed again. Verdicts are those of claims.json if it belongs to the rows; otherwise the
-    claims are judged again.
+    computed again. Verdicts are those of claims.json if it belongs to the rows and claims;
+    otherwise the claims are judged again.
 
     Needs the extra `report`: pip install 'greedyexp[report]'.
     """

@@ -5,6 +5,8 @@
 - ``methods``: colour, dashes and marker of each method
 - ``style``: the common style, and the styles of lines
 - ``marks``: bands, intervals, bounds, vertical lines
+- ``coincident``: curves that hide each other
+- ``typeset``: letters and formulas in texts
 - ``points``: what is known of each point of a line
 
 Figures import this package as ``plot`` and use the names of all its modules.

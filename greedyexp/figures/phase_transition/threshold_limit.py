@@ -68,12 +68,11 @@ def threshold_limit(
 
     The transform tends to 0 as ``x`` grows.
 
-    Bars are 95% intervals, shifted by a few points so that they do not
-    overlap. The straight lines are least squares fits with equal weights. A diamond at 0 is the
-    intercept with its 95% interval: the limit, if the threshold is linear in the transform. The
-    note says how well the lines fit. Short lines at the left edge are the predicted transitions, if
-    they are stated for the data. Thresholds whose interval has an infinite end are drawn but not
-    fitted.
+    Bars are 95% intervals, shifted by a few points so that they do not overlap. The straight lines
+    are least squares fits with equal weights. A diamond at 0 is the intercept with its 95%
+    interval: the limit, if the threshold is linear in the transform. The note says how well the
+    lines fit. Short lines at the left edge are the predicted transitions, if they are stated for
+    the data. Thresholds whose interval has an infinite end are drawn but not fitted.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     frame = rows_where(frame, where)

@@ -51,13 +51,13 @@ def transition_threshold(
     With ``per``, such as the number of nonzero coefficients, thresholds are multiples of it.
 
     Each threshold is the crossing of a logistic curve fitted to successes against ``of``. Vertical
-    bars are its 95% intervals; lines are shifted by a few points so that bars do not overlap. A
+    bars are 95% intervals: those of the curve where the data show one, otherwise intervals that
+    assume only that success rises. Lines are shifted by a few points so that bars do not overlap. A
     replicate that failed is a trial without success. A threshold outside the tested range is an
     open arrow at the edge of the panel; arrows at one place stand side by side. The note counts
-    them. Thin curves are the predicted
-    transitions. They are drawn if ``x`` is kappa, ``of`` is theta and the coefficients have values
-    for which the prediction is stated. The prediction for the Lasso, n = 2 s log(p), depends on p
-    and s in theta: there is one curve for each size.
+    them. Thin curves are the predicted transitions. They are drawn if ``x`` is kappa, ``of`` is
+    theta and the coefficients have values for which the prediction is stated. The prediction for
+    the Lasso, n = 2 s log(p), depends on p and s in theta: there is one curve for each size.
     """
     keys = [c for c in (row, panel, *line, x) if c]
     frame = rows_where(frame, where)

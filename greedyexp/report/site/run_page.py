@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greedyexp import __version__
-from greedyexp.claims.report import looks_sentence
+from greedyexp.claims.judging import claims_of
+from greedyexp.claims.report import has_claims, looks_sentence
 from greedyexp.core.errors import StorageError, UserError
 from greedyexp.core.packages import version_of
 from greedyexp.core.registry import lookup
@@ -122,12 +123,14 @@ class _Writer:
     def _claims(self) -> dict[str, Any]:
         """Return the contents of ``claims.json``: those of the folder if they belong to its rows.
 
-        A copy of a folder may lack the seconds, on which stored verdicts depend.
+        They must also be about the claims of the settings. A copy of a folder may lack the seconds,
+        on which stored verdicts depend.
         """
         source = self.source
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             stored = json.loads((source.folder / "claims.json").read_bytes())
-            if stored["digests"] == source.state.digests:
+            claims = claims_of(source.design, source.frame)
+            if stored["digests"] == source.state.digests and has_claims(stored, claims):
                 return dict(stored)
         return verified_source(source).contents
 
