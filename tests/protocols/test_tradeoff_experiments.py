@@ -216,7 +216,7 @@ def test_steps_grow_as_a_power_of_the_accuracy():
         [
             {"replicate": r, "algorithm": "t_power", "status": "ok", "record": "epsilon",
              "theorem": "H", "reference": "truth", "epsilon": 10.0**-m,
-             "log_steps": m * (1 + 0.001 * r)}
+             "log_steps": m * (1 + 0.001 * (r - 3.5))}
             for r in range(8) for m in range(1, 6)
         ]
     )  # fmt: skip
