@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Checked:
-    """The rows of a relation, the i-th of which are those of the algorithms in the i-th data set.
+    """The rows in which a relation is checked; column i has those of one data set.
 
     Parameters
     ----------

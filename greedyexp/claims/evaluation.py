@@ -120,15 +120,8 @@ def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
                 return _comparisons(test, claim.margin or 0.0, estimator)
             case Monotone():
                 return _steps(test, estimator)
-            case Always() if test.algorithms:
-                return [_always(test, test.algorithms, {}, estimator, claim.exhaustive)]
             case Always():
-                wanted = claim.where.get("algorithm", list(table.setting.algorithms))
-                labels = sorted(as_list(wanted))
-                return [
-                    _always(test, [one], {"algorithm": one}, estimator, claim.exhaustive)
-                    for one in labels
-                ]
+                return _always(test, claim, estimator)
     except MissingData as lack:
         return [_unanswered(test, {}, lack)]
 
@@ -225,15 +218,16 @@ def _compared(
     )
 
 
-def _always(
-    test: Always,
-    algorithms: list[str],
-    shown: dict[str, Any],
-    estimator: Estimator,
-    exhaustive: bool,
-) -> JudgedTest:
-    """Return the test of a relation in every row; it has no answer if data are missing."""
-    try:
-        return data_sets.always(test, algorithms, shown, estimator, exhaustive)
-    except MissingData as lack:
-        return _unanswered(test, shown, lack)
+def _always(test: Always, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
+    """Return a test of the algorithms that a relation names, or one of each algorithm."""
+    wanted = claim.where.get("algorithm", list(estimator.table.setting.algorithms))
+    each: list[tuple[list[str], dict[str, Any]]]
+    each = [([label], {"algorithm": label}) for label in sorted(as_list(wanted))]
+    tested = []
+    for algorithms, shown in [(test.algorithms, {})] if test.algorithms else each:
+        try:
+            one = data_sets.always(test, algorithms, shown, estimator, claim.exhaustive)
+        except MissingData as lack:
+            one = _unanswered(test, shown, lack)
+        tested.append(one)
+    return tested
