@@ -23,6 +23,7 @@ from greedyexp.results.summaries import (
     NO_INTERVAL,
     MetricStyle,
     Published,
+    interval_text,
     is_single,
     mean_interval,
     published_number,
@@ -93,7 +94,7 @@ def ratio(pairs: np.ndarray, context: Context) -> tuple[float, float, float]:
     top, bottom = pairs
     if not len(top):
         return (math.nan, *NO_INTERVAL)
-    found, low, high = fieller(top, bottom)
+    found, low, high = fieller(top, bottom, context.confidence)
     return (found, *NO_INTERVAL) if is_single(context) and len(top) == 1 else (found, low, high)
 
 
@@ -176,7 +177,8 @@ def contrast_text(table: pd.DataFrame, by: str, context: Context) -> str:
     if is_single(context):
         return f"{by}s of one replicate, no intervals"
     kind, means = {
-        "difference": ("paired t intervals", "mean differences"),
-        "ratio": ("Fieller intervals", "ratios of means"),
+        "difference": ("paired t", "mean differences"),
+        "ratio": ("Fieller", "ratios of means"),
     }[by]
-    return f"{means} over {count_text(table['replicates'])} replicates with 95% {kind}"
+    intervals = interval_text(kind, context)
+    return f"{means} over {count_text(table['replicates'])} replicates with {intervals}"

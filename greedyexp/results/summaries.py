@@ -277,8 +277,12 @@ def means_text(counts: pd.Series[int], context: Context) -> str:
     """Describe the numbers of a table, which are means with intervals or of one replicate."""
     if is_single(context):
         return "one replicate, no intervals"
-    text = f"means over {count_text(counts)} replicates with 95% t intervals"
-    return f"{text} valid at every look" if context.looks else text
+    return f"means over {count_text(counts)} replicates with {interval_text('t', context)}"
+
+
+def interval_text(kind: str, context: Context) -> str:
+    """Describe 95% intervals, such as "t"; in a run until decided they cover at all its looks."""
+    return f"95% {kind} intervals{' valid at every look' if context.looks else ''}"
 
 
 def mean_interval(values: pd.Series[float], context: Context) -> tuple[float, float, float]:

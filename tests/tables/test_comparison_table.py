@@ -446,3 +446,18 @@ def test_published_errors_of_the_digits_are_in_the_unit_of_the_cells_beside_them
     assert cell["mean of"].endswith("(%)")
     assert cell["greedy_dirty"].value == pytest.approx(6.5)
     assert cell["greedy_dirty"].published == 6.5
+
+
+@pytest.mark.parametrize("against", [{}, {"ours": "lasso"}])
+def test_intervals_of_a_run_until_decided_cover_at_all_its_looks(frame, against):
+    context = replace(CONTEXT, adaptive=True, looks=4)
+    options = OPTIONS | {"metrics": {"error": STYLES["error"]}, "against": against, "published": {}}
+    widths = {}
+    for name, one in (("fixed", CONTEXT), ("looks", context)):
+        picture = figure_of(frame, one, **options)
+        bars = [line for line in picture.axes[0].lines if line.get_gid() == "interval"]
+        widths[name] = np.array([np.ptp(bar.get_ydata()) for bar in bars])
+    # There are six data sets.
+    wider = stats.t.ppf(1 - 0.05 / 8, 5) / stats.t.ppf(1 - 0.05 / 2, 5)
+    np.testing.assert_allclose(widths["looks"] / widths["fixed"], wider)
+    assert "t intervals valid at every look" in picture.get_supxlabel()
