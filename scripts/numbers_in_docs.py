@@ -41,6 +41,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from greedyexp.experiment.design import read_design
+from greedyexp.results.context import Context, context_of
 from greedyexp.stats.crossing import Crossing
 from greedyexp.stats.sequential import located_crossing
 
@@ -125,15 +127,12 @@ def rows(run: str, **where) -> pd.DataFrame:
 
 def seconds(run: str, **where) -> pd.DataFrame:
     """Return the rows of ``timings.csv`` of a run, as ``rows``."""
-    return _where(_labelled(_folder(run) / "timings.csv"), where)
+    return _where(_frame(run, "timings"), where)
 
 
 @functools.cache
-def _frame(run: str) -> pd.DataFrame:
-    return _labelled(next(_folder(run).glob(f"{run}.csv*")))
-
-
-def _labelled(path: Path) -> pd.DataFrame:
+def _frame(run: str, table: str = "") -> pd.DataFrame:
+    path = next(_folder(run).glob(f"{table or run}.csv*"))
     frame = pd.read_csv(path, low_memory=False)
     return frame.assign(method=frame["algorithm"].str.replace(r" \(\w+=.*\)$", "", regex=True))
 
@@ -158,17 +157,25 @@ def _equal(column: pd.Series, value: Any) -> np.ndarray:
 @functools.cache
 def threshold(run: str, metric: str, level: float = 0.5, of: str = "theta", **where) -> Crossing:
     """Return where success crosses a level along ``of``: ``estimate``, ``low`` and ``high``."""
-    config = yaml.safe_load((_folder(run) / "config.yaml").read_text(encoding="utf-8"))
+    context = _context(run)
     wins = rows(run, **where).groupby(of)[metric].agg(["sum", "count"])
-    # Until claims are decided, all points of a curve have equally many trials.
-    adaptive = isinstance(config["trials"], dict) and config["trials"].get("until") != "decided"
     return located_crossing(
-        wins.index.to_numpy(), wins["sum"], wins["count"], sequential=adaptive, level=level
+        wins.index.to_numpy(),
+        *(wins["sum"], wins["count"]),
+        sequential=context.placed,
+        level=level,
+        confidence=context.confidence,
     )
 
 
+@functools.cache
+def _context(run: str) -> Context:
+    path = _folder(run) / "config.yaml"
+    return context_of(read_design(path.read_text(encoding="utf-8"), path, "paper"), ())
+
+
 @dataclass(frozen=True)
-class JudgedClaim:
+class ClaimOnPage:
     """A claim in ``claims.json``; ``tests`` is a list of dicts."""
 
     verdict: str
@@ -204,14 +211,14 @@ class JudgedClaim:
 
 
 @functools.cache
-def claim(run: str, name: str, **group) -> JudgedClaim:
+def claim(run: str, name: str, **group) -> ClaimOnPage:
     """Return a claim of a run; ``group`` chooses among its tests."""
     claims = json.loads((_folder(run) / "claims.json").read_text(encoding="utf-8"))["claims"]
     found = next(one for one in claims if one["id"] == name)
     tests = [test for test in found["tests"] if group.items() <= test["group"].items()]
     if not tests:
         raise ValueError(f"claim {name} of {run} has no test with {group}")
-    return JudgedClaim(found["verdict"], tests)
+    return ClaimOnPage(found["verdict"], tests)
 
 
 def manifest(run: str) -> dict[str, Any]:

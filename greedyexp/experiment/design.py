@@ -35,6 +35,8 @@ DATA_COLUMN = "data"
 _MOST_SPELLINGS = 10_000
 # Value of `trials.until`: continue until the claims are decided.
 DECIDED: Final = "decided"
+# The safe loader compiled, if PyYAML has it.
+FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESTORE = "Restore the file, or run the experiment again."
 
 
@@ -334,7 +336,7 @@ def read_design(text: str, path: Path, profile: str) -> Design:
         If the file is damaged, with the key that is missing or has a value of another type.
     """
     try:
-        settings = yaml.safe_load(text)
+        settings = yaml.load(text, Loader=FAST_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise _damaged(path, f"not a readable configuration ({reason}).") from None

@@ -18,11 +18,9 @@ import yaml
 
 import greedyexp
 from greedyexp.core.errors import StorageError
+from greedyexp.experiment.design import FAST_LOADER
 
 LOCK = ".lock"
-
-# The same loader compiled, if PyYAML has it.
-_FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # The settings that determine rows. The others only affect figures, claims and descriptions.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
@@ -124,7 +122,7 @@ def settings_digest(config_text: str) -> str:
 def parsed_settings(text: str) -> dict[str, Any] | None:
     """Return the settings in a ``config.yaml``; None if it is not a YAML mapping."""
     try:
-        config = yaml.load(text, Loader=_FAST_LOADER)
+        config = yaml.load(text, Loader=FAST_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return config if isinstance(config, dict) else None

@@ -11,6 +11,8 @@ import yaml
 
 from greedyexp.config import load
 from greedyexp.core import shipped
+from greedyexp.report.source import read_run
+from greedyexp.results.thresholds import thresholds
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MARKED = ("<!--=", "<!-- table ")
@@ -70,6 +72,21 @@ def test_documents_are_those_of_the_results(script, document):
 
 def test_all_pages_about_papers_are_written_from_the_results():
     assert set(PAGES) <= set(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("run", "by"), [("dirty_model_sparse", "kappa"), ("conjecture_growth", "data")]
+)
+def test_thresholds_have_the_intervals_of_the_figures(script, run, by):
+    source = read_run(REPOSITORY / "results" / run / "paper")
+    rows = source.frame[source.frame["p"] == 2048]
+    success = {"default": "sign_support"}
+    drawn = thresholds(rows, source.context, of="theta", success=success, by=[by])
+    assert len(drawn) == 3
+    for known in drawn.to_dict("records"):
+        found = script.threshold(run, "sign_support", p=2048, **{by: known[by]})
+        ends = [known[end] for end in ("estimate", "low", "high")]
+        assert [found.estimate, found.low, found.high] == pytest.approx(ends, rel=1e-12)
 
 
 def without_marks(text: str) -> str:
