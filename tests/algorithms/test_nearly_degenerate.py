@@ -51,7 +51,9 @@ def certificate(method, problem, coef, lam):
     return primal, primal - sum((t * (u @ y) - t**2 * (u @ u) / 2) / len(y) for y, u in pairs)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in (2, 3, 4))]
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_estimates_are_finite_and_no_worse_than_zero(method, seed):
     problem = nearly_degenerate(seed, 1e-7)
@@ -76,7 +78,13 @@ def test_converged_estimates_have_the_gap_that_was_asked_for(method, closeness):
     assert path.converged.all() == (closeness > 5e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        lasso,
+        *(pytest.param(one, marks=pytest.mark.deep) for one in METHODS if one is not lasso),
+    ],
+)
 def test_a_path_that_rounding_stops_takes_no_minutes(method):
     before = time.process_time()
     path = path_of(method, nearly_degenerate(0, 1e-7), lam_min_ratio=1e-4)

@@ -54,7 +54,7 @@ def adaptive(tmp_path, request):
     """A laboratory whose success probability rises with n."""
     tag = f"ad{hashlib.sha256(request.node.name.encode()).hexdigest()[:8]}"
 
-    def settings(trials, *, fails=False, **changes):
+    def settings(trials, *, fails=False, sweep=RISING, **changes):
         plugin = tmp_path / "parts.py"
         plugin.write_text(SIGN.replace("TAG", tag).replace("FAILS", str(fails)))
         return {
@@ -62,7 +62,7 @@ def adaptive(tmp_path, request):
             "seed": 3,
             "plugins": [str(plugin)],
             "trials": trials,
-            "data": {"generator": tag, "sweep": RISING},
+            "data": {"generator": tag, "sweep": sweep},
             "algorithms": [f"{tag}_mean", {f"{tag}_mean": {"label": "shifted", "shift": 0.5}}],
             "metrics": ["sign_support", "frobenius_error"],
             **changes,
@@ -76,6 +76,10 @@ def adaptive(tmp_path, request):
         )
 
     return SimpleNamespace(run=run, settings=settings, folder=tmp_path)
+
+
+# Three points of the curve, where runs are compared with runs.
+FEW = {"n": [4, 12, 32], "noise": [4.0, 2.0]}
 
 
 def lines(report) -> list[str]:
@@ -98,19 +102,21 @@ def test_rows_are_a_prefix_of_those_of_a_fixed_run(adaptive, rule):
     "rule", [UNTIL, pytest.param(LOCATE, marks=pytest.mark.deep)], ids=["until", "locate"]
 )
 def test_the_table_does_not_depend_on_engine_workers_or_other_rows(adaptive, rule):
-    serial = lines(adaptive.run(rule))
+    sweep = FEW if rule is UNTIL else RISING
+    serial = lines(adaptive.run(rule, sweep=sweep))
     parallel = {"engine": "processes", "jobs": 2}
-    assert lines(adaptive.run(rule, folder="parallel", how=parallel)) == serial
+    assert lines(adaptive.run(rule, folder="parallel", how=parallel, sweep=sweep)) == serial
     # A fixed run in the same folder leaves rows in the journal that no decision may look at.
-    adaptive.run(40, folder="shared")
-    assert lines(adaptive.run(rule, folder="shared")) == serial
+    adaptive.run(40, folder="shared", sweep=sweep)
+    assert lines(adaptive.run(rule, folder="shared", sweep=sweep)) == serial
 
 
 @pytest.mark.parametrize(
     "rule", [UNTIL, pytest.param(LOCATE, marks=pytest.mark.deep)], ids=["until", "locate"]
 )
 def test_an_interrupted_run_goes_on_to_the_same_table(adaptive, rule, monkeypatch):
-    whole = adaptive.run(rule)
+    sweep = FEW if rule is UNTIL else RISING
+    whole = adaptive.run(rule, sweep=sweep)
     from greedyexp.runner import session
 
     class Halting(session.Interruption):
@@ -121,19 +127,19 @@ def test_an_interrupted_run_goes_on_to_the_same_table(adaptive, rule, monkeypatc
         @property
         def soon(self):
             Halting.looks += 1
-            return Halting.looks > 60
+            return Halting.looks > 30
 
     with monkeypatch.context() as patch:
         patch.setattr(session, "Interruption", Halting)
-        part = adaptive.run(rule, folder="parts")
+        part = adaptive.run(rule, folder="parts", sweep=sweep)
     assert part.interrupted
     assert 0 < part.done < whole.done
     assert runner.status(part.csv.parent).missing > 0
-    after = adaptive.run(rule, folder="parts")
+    after = adaptive.run(rule, folder="parts", sweep=sweep)
     assert lines(after) == lines(whole)
     assert 0 < after.computed == whole.done - part.done
     assert runner.status(after.csv.parent).missing == 0
-    assert adaptive.run(rule, folder="parts").computed == 0
+    assert adaptive.run(rule, folder="parts", sweep=sweep).computed == 0
 
 
 def test_force_computes_every_row_once_more_and_gives_the_same(adaptive):

@@ -17,7 +17,7 @@ from greedyexp.report.source import read_source
 from greedyexp.runner import session
 from greedyexp.stats.proportions import wilson
 
-MOST = 96
+MOST = 48
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_the_time_ends_a_run_without_loss(lab, monkeypatch):
     clock = iter(range(100_000))
     with monkeypatch.context() as patch:
         patch.setattr(session.time, "monotonic", lambda: float(next(clock)))
-        part = run(lab, folder="parts", how={"max_time": 120.0})
+        part = run(lab, folder="parts", how={"max_time": 60.0})
     assert part.late
     assert not part.interrupted
     assert 0 < part.done < whole.done
@@ -197,15 +197,15 @@ def test_intervals_are_those_of_a_fixed_number_of_trials(lab):
 
 def test_figures_know_the_looks(lab):
     context = read_source(run(lab).csv.parent).context
-    assert (context.adaptive, context.placed, context.looks) == (True, False, 5)
-    assert context.confidence == 0.99
+    assert (context.adaptive, context.placed, context.looks) == (True, False, 4)
+    assert context.confidence == 0.9875
     fixed = read_source(lab.run().csv.parent).context
     assert (fixed.adaptive, fixed.looks, fixed.confidence) == (False, 0, 0.95)
 
 
 def test_the_page_of_a_run_says_how_verdicts_came_about(lab):
     content = run_page(run(lab).csv.parent).content
-    assert "The claims were judged 5 times, at 6, 12, 24, 48 and 96 trials" in content["looks"]
+    assert "The claims were judged 4 times, at 6, 12, 24 and 48 trials" in content["looks"]
     assert content["command"].endswith("config.yaml")
     rows = {one["id"]: [row["look"] for row in one["rows"]] for one in content["claims"]}
     # The look of a decision; the tie has none.

@@ -82,7 +82,7 @@ def test_intervals_at_any_stopping_time_are_wider():
 
 
 def test_peeking_at_a_sequential_interval_rarely_misses():
-    rng, runs, missed = np.random.default_rng(5), 300, np.zeros(2)
+    rng, runs, missed = np.random.default_rng(5), 100, np.zeros(2)
     for _ in range(runs):
         wins = np.cumsum(rng.random(400) < 0.5)
         for i, sequential in enumerate((False, True)):
