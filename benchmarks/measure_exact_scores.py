@@ -8,9 +8,8 @@ Run: python benchmarks/measure_exact_scores.py
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
+from _measuring import cpu_seconds
 from threadpoolctl import threadpool_limits
 
 from greedyexp.algorithms.foba.gain import foba_obj
@@ -39,22 +38,13 @@ def selection(problem: Problem, nonzeros, judge):
     return foba_obj(problem, max_features=nonzeros, judge=judge)
 
 
-def in_turns(*calls):
-    """Shortest time of each call in seconds, in alternating runs."""
-    least = [np.inf] * len(calls)
-    for _ in range(REPEATS):
-        for k, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            least[k] = min(least[k], time.perf_counter() - start)
-    return least
-
-
 def scores(solve, n, p, nonzeros):
     problem = data(n, p, nonzeros)
     _ = problem.gram, problem.correlation, problem.response_power
-    single, refit = in_turns(
-        lambda: solve(problem, nonzeros, "coordinate"), lambda: solve(problem, nonzeros, "refit")
+    single, refit = cpu_seconds(
+        lambda: solve(problem, nonzeros, "coordinate"),
+        lambda: solve(problem, nonzeros, "refit"),
+        repeats=REPEATS,
     )
     print(
         f"{solve.__name__:9s} {n:5d} {p:5d} {nonzeros:4d} {1e3 * single:10.2f} {1e3 * refit:8.2f}"
@@ -73,7 +63,7 @@ def removals(n, p, nonzeros):
         return [loss.minimise([s for s in support if s != i]).value - fit.value for i in support]
 
     worst = np.abs(fit.refit_removal_costs() / anew() - 1.0).max()
-    exact, fits = in_turns(fit.refit_removal_costs, anew)
+    exact, fits = cpu_seconds(fit.refit_removal_costs, anew, repeats=REPEATS)
     print(
         f"{nonzeros} features of {n} rows: {1e3 * exact:.3f} ms, fits {1e3 * fits:.1f} ms,"
         f" {fits / exact:.0f} times; largest relative difference {worst:.0e}"

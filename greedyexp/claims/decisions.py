@@ -18,7 +18,7 @@ from greedyexp.stats.proportions import CONFIDENCE, clopper_pearson_upper
 MOST_TRIALS = 1_000_000
 # Significant digits of the numbers in a verdict. Fitted thresholds agree to about ten digits
 # between processors.
-DIGITS = 8
+_DIGITS = 8
 
 
 class Verdict(str, Enum):
@@ -38,7 +38,7 @@ def rounded(value: float, size: float | None = None) -> float:
     if not math.isfinite(value) or size == 0.0:
         return value
     # Adding zero makes a negative zero positive.
-    return round(float(value), DIGITS - 1 - math.floor(math.log10(abs(size)))) + 0.0
+    return round(float(value), _DIGITS - 1 - math.floor(math.log10(abs(size)))) + 0.0
 
 
 @dataclass(kw_only=True)

@@ -19,7 +19,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "abs": np.abs,
     "donoho_tanner": donoho_tanner,
 }
-OPERATIONS: dict[str, Callable[..., Value]] = {
+_OPERATIONS: dict[str, Callable[..., Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -46,7 +46,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Operation:
-    """One of ``OPERATIONS`` applied to one or two expressions."""
+    """One of ``_OPERATIONS`` applied to one or two expressions."""
 
     name: str
     operands: tuple[Expression, ...]
@@ -92,7 +92,7 @@ def evaluate(expression: Expression, columns: Mapping[Column, Any]) -> Value:
     match expression:
         case Operation(name, operands):
             with np.errstate(all="ignore"):
-                return OPERATIONS[name](*(evaluate(operand, columns) for operand in operands))
+                return _OPERATIONS[name](*(evaluate(operand, columns) for operand in operands))
         case Number(number):
             numbers: Any = number
         case Column():

@@ -39,12 +39,12 @@ from greedyexp.claims.rules import check_always, check_boundary, check_columns, 
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError, did_you_mean
 
-RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
-SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit", "average")
+_RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+_SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "limit", "average")
 TESTS = {"increasing": ">", "decreasing": "<", "always": "", "usually": ""}
-WORDS = (*QUANTITIES, *TESTS, *FUNCTIONS)
+WORDS = (*_QUANTITIES, *TESTS, *FUNCTIONS)
 # Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
 OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
 
@@ -219,7 +219,7 @@ def _level(node: ast.expr) -> float:
 def _sides(node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
     if len(node.ops) > 1:
         raise _error("a test must have exactly one comparison.", "Write a list of two tests.")
-    relation = RELATIONS.get(type(node.ops[0]))
+    relation = _RELATIONS.get(type(node.ops[0]))
     if relation is None:
         raise _error("a test must compare with <, <=, >, >= or ==.")
     return node.left, relation, node.comparators[0]
@@ -258,7 +258,7 @@ class _Parser:
         left, relation, right = _sides(node)
         one, two = self.form(left), self.form(right)
         if not one.terms:
-            one, two, relation = two, one, MIRRORED[relation]
+            one, two, relation = two, one, _MIRRORED[relation]
         if not one.terms:
             raise _error(
                 f"'{_shortened(self.text)}' does not compare a threshold, proportion or mean.",
@@ -353,7 +353,7 @@ class _Parser:
         raise _not_allowed(node)
 
     def operation(self, node: ast.BinOp, known: Columns) -> Form:
-        symbol = SYMBOLS.get(type(node.op))
+        symbol = _SYMBOLS.get(type(node.op))
         if symbol is None:
             raise _error(f"'{_source(node)}' uses an operator other than + - * / **.")
         left, right = self.form(node.left, known), self.form(node.right, known)
@@ -377,7 +377,7 @@ class _Parser:
             )
         if name in TESTS:
             raise _error(f"{name}(...) is a complete test and has no value to compare.")
-        if name in QUANTITIES:
+        if name in _QUANTITIES:
             return Form(((self.quantity(node, name), ONE),))
         return self.call(node, self.setting.known)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Group: TypeAlias = tuple[tuple[str, int], ...]
 
 # The kind of a row without keys, which belongs to the whole replicate.
-NO_KEY = -1
+_NO_KEY = -1
 
 
 class MissingData(Exception):
@@ -37,7 +37,7 @@ class Kinds:
     Parameters
     ----------
     codes : array of int, shape (n,)
-        ``NO_KEY`` for a row without any key.
+        ``_NO_KEY`` for a row without any key.
     having : dict of str to frozenset of int
         Maps each measurement to the kinds of rows that have a value of it anywhere in the table.
     """
@@ -48,7 +48,7 @@ class Kinds:
     @property
     def without_key(self) -> np.ndarray:
         """Mask of the rows, shape (n,), that belong to a whole replicate."""
-        without: np.ndarray = self.codes == NO_KEY
+        without: np.ndarray = self.codes == _NO_KEY
         return without
 
     def have(self, metric: str) -> np.ndarray:
@@ -57,10 +57,10 @@ class Kinds:
 
     def part(self, rows: np.ndarray, blank: int) -> Kinds:
         """Return the kinds of some rows, followed by those of ``blank`` rows without a key."""
-        return replace(self, codes=np.append(self.codes[rows], np.full(blank, NO_KEY)))
+        return replace(self, codes=np.append(self.codes[rows], np.full(blank, _NO_KEY)))
 
 
-def kinds_of(frame: pd.DataFrame, keys: Iterable[str], measured: Iterable[str]) -> Kinds:
+def _kinds_of(frame: pd.DataFrame, keys: Iterable[str], measured: Iterable[str]) -> Kinds:
     """Return the kinds of the rows of a whole table; without keys there is one kind."""
     import pandas as pd
 
@@ -69,10 +69,10 @@ def kinds_of(frame: pd.DataFrame, keys: Iterable[str], measured: Iterable[str]) 
     if keys:
         marks = [_kind_mark(frame[name]) for name in keys]
         codes = pd.MultiIndex.from_arrays(marks).factorize()[0]
-        codes[frame[keys].isna().all(axis=1).to_numpy()] = NO_KEY
+        codes[frame[keys].isna().all(axis=1).to_numpy()] = _NO_KEY
     named = [name for name in measured if name in frame.columns]
     having = {name: frozenset(codes[frame[name].notna().to_numpy()].tolist()) for name in named}
-    return Kinds(codes, {name: kinds - {NO_KEY} for name, kinds in having.items()})
+    return Kinds(codes, {name: kinds - {_NO_KEY} for name, kinds in having.items()})
 
 
 def _kind_mark(column: pd.Series) -> np.ndarray:
@@ -126,7 +126,7 @@ class Table:
 
         self.frame = frame
         self.setting = setting
-        self.kinds = kinds or kinds_of(frame, setting.keys, setting.measured)
+        self.kinds = kinds or _kinds_of(frame, setting.keys, setting.measured)
         self._codes: dict[str, np.ndarray] = {}
         self._values: dict[str, list[Any]] = {}
         for name in dict.fromkeys([*setting.shared, *setting.swept_by(setting.algorithms)]):

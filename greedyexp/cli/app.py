@@ -20,7 +20,7 @@ COMMANDS = (
 # The environment variable by which shells ask for completions.
 VARIABLE = "_GREEDYEXP_COMPLETE"
 
-EXIT_CODES = """\b
+_EXIT_CODES = """\b
 Exit codes:
   0    done
   1    some replicates failed (their rows are kept); a value differs (replay);
@@ -38,7 +38,7 @@ Exit codes:
 @click.group(
     cls=LazyGroup,
     modules={name: f"greedyexp.cli.commands.{name}" for name in COMMANDS},
-    epilog=EXIT_CODES,
+    epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="greedyexp")

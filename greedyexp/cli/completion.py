@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from greedyexp.core import shipped
+from greedyexp.core.yaml_text import load_yaml
 
 Items = list[CompletionItem]
-Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 # What can be typed without quotes in all shells.
 _PLAIN = re.compile(r"[\w.+-]+")
@@ -157,14 +157,13 @@ def _experiments(ctx: click.Context) -> Iterator[dict[str, Any]]:
     """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     known = shipped.configs()
     for source in (*(ctx.params.get("configs") or ()), *ctx.args):
         file = Path(source)
         if not file.is_file():
             file = known.get(source.removesuffix(".yaml"), file)
         try:
-            content = yaml.load(_text(file), loader)
+            content = load_yaml(_text(file))
         except yaml.YAMLError:
             continue
         if isinstance(content, dict):

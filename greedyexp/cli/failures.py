@@ -22,7 +22,7 @@ CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
 # EX_SOFTWARE of sysexits.h. The usual code of Python, 1, already means that replicates failed.
-INTERNAL_ERROR = 70
+_INTERNAL_ERROR = 70
 
 
 def report(
@@ -54,7 +54,7 @@ def report(
     what = _one_line(f"{type(error).__name__}: {error}").rstrip(".: ")
     remedy = "please report it" if shown else "run again with --traceback and report it"
     click.echo(f"Internal error: {what}; {remedy}.", err=True)
-    return INTERNAL_ERROR
+    return _INTERNAL_ERROR
 
 
 def report_or_lose(error: Exception, ctx: click.Context | None = None, **how: bool) -> int:

@@ -24,7 +24,7 @@ def size_words(experiment: Experiment) -> str:
     )
 
 
-def data_words(experiment: Experiment) -> list[str]:
+def _data_words(experiment: Experiment) -> list[str]:
     """Return a line for each block of data: its label, generator and sweep."""
     blocks: dict[tuple, list[dict]] = {}
     for point in experiment.points:
@@ -90,7 +90,7 @@ def words(experiment: Experiment) -> str:
     ]
     lines = [
         f"{experiment.name} ({experiment.profile}): {size_words(experiment)}",
-        *data_words(experiment),
+        *_data_words(experiment),
         *described(experiment),
         f"  algorithms: {', '.join(tuned)}",
     ]

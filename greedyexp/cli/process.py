@@ -14,7 +14,7 @@ from greedyexp.core.signals import INTERRUPTS, Interrupted, install, restore
 
 USER_ERROR = 2
 # 128 + SIGPIPE: the reader of the output, such as `head`, has ended.
-READER_GONE = 141
+_READER_GONE = 141
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def is_output_error(error: OSError) -> bool:
 def lost(error: OSError) -> int:
     """Report that the output cannot be written, and return the exit code."""
     if isinstance(error, BrokenPipeError):
-        return READER_GONE
+        return _READER_GONE
     with suppress(OSError):
         if sys.stderr is not None:
             print(f"Error: the output cannot be written: {error.strerror}.", file=sys.stderr)

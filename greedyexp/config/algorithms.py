@@ -33,7 +33,7 @@ from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.protocols.fitting import TUNINGS
 
-DEFAULT_FOLDS = 5
+_DEFAULT_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _read_entry(
     if part.takes_grid and protocol is not None and not protocol.part.tunes:
         untuned = f"protocol '{protocol.part.name}' tunes no algorithm."
     tuning = "none" if untuned else _read_tuning(part, entry, data)
-    folds = DEFAULT_FOLDS if untuned else _read_folds(entry)
+    folds = _DEFAULT_FOLDS if untuned else _read_folds(entry)
     for name in ("tuning", "folds"):
         if untuned and written.get(name) is not None:
             node.at(name).add(untuned, f"Remove '{name}'.")
@@ -193,8 +193,8 @@ def _read_tuning(part: Algorithm, entry: Entry, data: Data | None) -> str:
 
 
 def _read_folds(entry: Entry) -> int:
-    folds = entry.settings.get("folds", DEFAULT_FOLDS)
+    folds = entry.settings.get("folds", _DEFAULT_FOLDS)
     if isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2:
         return folds
     entry.node.at("folds").add(f"folds must be a whole number of at least 2, but is {show(folds)}.")
-    return DEFAULT_FOLDS
+    return _DEFAULT_FOLDS

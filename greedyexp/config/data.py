@@ -25,7 +25,7 @@ from greedyexp.experiment.sweep import axes_of
 from greedyexp.problems.checks import memory_shortage, physical_memory
 
 # Maximum number of rows of an experiment.
-MAX_ROWS = 10_000_000
+_MAX_ROWS = 10_000_000
 COUNTS = ("n_tasks", "n_samples", "n_features")
 _KNOWN = {*COUNTS, "shared_design"}
 _BYTES = 8
@@ -224,12 +224,12 @@ def read_data(node: Node, trials: int) -> Data | None:
 
 def check_size(node: Node, points: int, trials: int, algorithms: int | None = None) -> bool:
     """Report too many replicates, or rows if ``algorithms`` is given; return False if so."""
-    if points * trials * (1 if algorithms is None else algorithms) > MAX_ROWS:
+    if points * trials * (1 if algorithms is None else algorithms) > _MAX_ROWS:
         also, made = "", "replicates"
         if algorithms is not None:
             also, made = f", {algorithms} algorithm(s)", "rows"
         node.add(
-            f"{points} point(s), {trials} trial(s){also} make more than {MAX_ROWS} {made}.",
+            f"{points} point(s), {trials} trial(s){also} make more than {_MAX_ROWS} {made}.",
             "Sweep fewer values or lower trials.",
         )
         return False
@@ -272,7 +272,7 @@ def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
         if impossible is None:
             shapes = _shapes(generator, points, place)
             of_shapes = ((group.point, group.count, group.shape) for group in shapes)
-            impossible = refusal(named, check_memory, of_shapes, order, len(points))
+            impossible = refusal(named, _check_memory, of_shapes, order, len(points))
     except DataError as error:
         _add_unreadable(error, node, place)
         return None
@@ -352,7 +352,7 @@ def _checked(generator: Generator, given: Any, point: Mapping[str, Any], place: 
     return shape
 
 
-def check_memory(shape: Shape) -> None:
+def _check_memory(shape: Shape) -> None:
     """Raise ``ValueError`` if designs do not fit into the memory of this machine."""
     if not shape.keys() >= set(COUNTS):
         return

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 import yaml
 
 from greedyexp.core.errors import ConfigError
+from greedyexp.core.yaml_text import safe_loader
 from greedyexp.experiment.messages import Keys, dotted
 
-MAX_NODES = 100_000
-MAX_DIGITS = 300
+_MAX_NODES = 100_000
+_MAX_DIGITS = 300
 # Maximum number of diagnostics that are printed after the first.
 _SHOWN = 3
 _TAG = "tag:yaml.org,2002:"
 _TAB = "a tab where spaces should be"
-# The fast loader is missing where PyYAML was built without libyaml.
-_SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SAFE_LOADER: Any = safe_loader()
 
 
 class Place(NamedTuple):
@@ -346,8 +346,8 @@ class _Builder:
 
     def build(self, node: yaml.Node, keys: Keys) -> Any:
         self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise self.error(f"the YAML contains more than {MAX_NODES} values.", node)
+        if self.nodes > _MAX_NODES:
+            raise self.error(f"the YAML contains more than {_MAX_NODES} values.", node)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         if id(node) in self.open:
@@ -419,7 +419,7 @@ class _Builder:
         try:
             if kind == "float":
                 return float(digits.replace(".inf", "inf").replace(".nan", "nan"))
-            if len(digits) <= MAX_DIGITS:
+            if len(digits) <= _MAX_DIGITS:
                 return int(digits)
         except ValueError:
             pass

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import yaml
 from pydantic import BaseModel
 
 from greedyexp.config.document import Document, Node, Place, read_text
@@ -22,14 +21,15 @@ from greedyexp.config.sections import entry_at, label_of, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import KINDS, Generator
 from greedyexp.core.registry import lookup
+from greedyexp.core.yaml_text import load_yaml
 from greedyexp.experiment.design import DEFAULT_PROTOCOL
 from greedyexp.experiment.messages import Keys, show
 from greedyexp.experiment.model import PROFILES, Settings
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.sweep import is_range, names_in
 
-FIXED = ("name", "plugins", "profiles")
-CHANGEABLE = tuple(key for key in Settings.model_fields if key not in FIXED)
+_FIXED = ("name", "plugins", "profiles")
+CHANGEABLE = tuple(key for key in Settings.model_fields if key not in _FIXED)
 # Settings that change no row: they are about trials, figures, claims and texts.
 _KEEP_ROWS = (
     *("trials", "time_limit", "name", "description", "paper"),
@@ -224,7 +224,7 @@ def check_profiles(node: Node, profile: str) -> None:
 
 def _check_profile(node: Node, profile: str, base: Any) -> None:
     for key in node.value:
-        if key in FIXED:
+        if key in _FIXED:
             node.at(key).add(f"a profile cannot change {key}.", "Set it at the top level.")
         elif key not in CHANGEABLE:
             node.at(key).add(
@@ -446,7 +446,7 @@ def _word(value: Any) -> str:
     items = value if isinstance(value, list) else [value]
     words = [item if isinstance(item, str) else json.dumps(item) for item in items]
     # A text such as '1' must not look like the number.
-    plain = all(yaml.safe_load(item) == item for item in items if isinstance(item, str))
+    plain = all(load_yaml(item) == item for item in items if isinstance(item, str))
     if items and plain and all(map(_PLAIN.fullmatch, words)):
         return ",".join(words)
     return _digest(value)

@@ -30,7 +30,7 @@ from greedyexp.core.errors import PluginError, last_line, place
 from greedyexp.core.part import Part
 
 # Seconds that the import of a plugin may take.
-IMPORT_LIMIT = 60.0
+_IMPORT_LIMIT = 60.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ _loaded: dict[object, _Plugin] = {}
 _imported_files: dict[Path, bytes] = {}
 
 
-def load_plugins(paths: Iterable[str | Path], *, limit: float | None = IMPORT_LIMIT) -> None:
+def load_plugins(paths: Iterable[str | Path], *, limit: float | None = _IMPORT_LIMIT) -> None:
     """Import these Python files and all installed entry points, and publish their parts.
 
     Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal

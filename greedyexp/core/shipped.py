@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.yaml_text import load_yaml
 
-PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[1]
 SCHEMA = "greedyexp.schema.json"
 # Folders with more files are not searched for a similar name.
-MOST_FILES = 50
+_MOST_FILES = 50
 
 
 def configs() -> dict[str, Path]:
@@ -29,7 +30,7 @@ def schema() -> Path:
 
 def _folders() -> tuple[Path, Path]:
     """Return the folder of the shipped configs in the package and that in a checkout."""
-    return PACKAGE / "configs", PACKAGE.parent / "configs"
+    return _PACKAGE / "configs", _PACKAGE.parent / "configs"
 
 
 def locate(source: str) -> Path:
@@ -62,7 +63,7 @@ def _neighbours(path: Path) -> list[str]:
         names = [item.name for item in path.parent.iterdir() if item.suffix in (".yaml", ".yml")]
     except OSError:
         return []
-    return names if len(names) <= MOST_FILES else []
+    return names if len(names) <= _MOST_FILES else []
 
 
 def description(path: Path) -> str:
@@ -70,7 +71,7 @@ def description(path: Path) -> str:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return ""
     text = content.get("description", "") if isinstance(content, dict) else ""

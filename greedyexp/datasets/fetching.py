@@ -18,9 +18,9 @@ from greedyexp.datasets.catalogue import Dataset
 TIMEOUT = 30
 
 # Bytes that are written at once.
-CHUNK = 2**16
+_CHUNK = 2**16
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
 def fetch(dataset: Dataset, *, force: bool = False, progress: bool = False) -> Path:
@@ -139,7 +139,7 @@ def _retrieve(url: str, target: Path, progress: bool) -> None:
             size = int(answered.headers.get("content-length", 0)) or None
             bar = tqdm(total=size, unit="B", unit_scale=True, ncols=79, disable=not progress)
             with bar, target.open("wb") as file:
-                for piece in answered.iter_content(CHUNK):
+                for piece in answered.iter_content(_CHUNK):
                     file.write(piece)
                     bar.update(len(piece))
     except requests.HTTPError as error:
@@ -180,7 +180,7 @@ def unpack(archive: Path, names: Iterable[str], folder: Path) -> None:
 def _files(content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield base name and content of every file, including files in inner archives."""
     for name, inner in _entries(content):
-        if name.lower().endswith(ARCHIVES):
+        if name.lower().endswith(_ARCHIVES):
             yield from _files(inner)
         else:
             yield name, inner

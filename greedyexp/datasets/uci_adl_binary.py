@@ -23,7 +23,7 @@ from greedyexp.datasets.catalogue import Dataset, Member
 if TYPE_CHECKING:
     import numpy as np
 
-HOMES = ("A", "B")
+_HOMES = ("A", "B")
 
 # Number of words of begin and end, each with a date and a time.
 _TIMES = 4
@@ -105,7 +105,7 @@ def _loaded(dataset: Dataset, folder: Path, _stamps) -> dict[str, Home]:
     files = zip(texts[::2], texts[1::2], strict=True)
     return {
         home: Home(_intervals(sensors, drop=1), _intervals(activities, drop=None))
-        for home, (sensors, activities) in zip(HOMES, files, strict=True)
+        for home, (sensors, activities) in zip(_HOMES, files, strict=True)
     }
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Settings of ``solve`` and the names that scikit-learn has for them.
-SPELLED = {
+_SPELLED = {
     "intercept": "fit_intercept",
     "folds": "cv",
     "seed": "random_state",
@@ -161,7 +161,7 @@ class Estimator(BaseEstimator):
         given = {name: value for name, value in self.get_params().items() if name != self.choice}
         settings = {
             setting: given.pop(spelled)
-            for setting, spelled in SPELLED.items()
+            for setting, spelled in _SPELLED.items()
             if spelled in given and (spelled != setting or part.yields == "iterates")
         }
         known = part.parameters.model_fields
@@ -223,7 +223,7 @@ def value_errors() -> Iterator[None]:
         yield
     except UserError as error:
         name, _, rest = error.message.partition(" ")
-        error.message = f"{SPELLED.get(name, name)} {rest}"
+        error.message = f"{_SPELLED.get(name, name)} {rest}"
         raise ValueError(str(error)) from error
 
 
@@ -281,7 +281,7 @@ def _arguments(cls: type[Estimator]) -> Iterator[tuple[inspect.Parameter, str]]:
         annotation, default = SETTINGS[setting]
         schema = TypeAdapter(annotation).json_schema()
         words = (type_words(schema, {}), range_words(schema, {}), schema["description"])
-        yield _argument(SPELLED[setting], setting == "intercept" or default, words)
+        yield _argument(_SPELLED[setting], setting == "intercept" or default, words)
 
 
 def _argument(

@@ -22,6 +22,7 @@ from pydantic_core import to_jsonable_python
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.parts import Figure
 from greedyexp.core.registry import find, lookup
+from greedyexp.core.yaml_text import load_yaml
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
 from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
@@ -35,8 +36,6 @@ DATA_COLUMN = "data"
 _MOST_SPELLINGS = 10_000
 # Value of `trials.until`: continue until the claims are decided.
 DECIDED: Final = "decided"
-# The safe loader compiled, if PyYAML has it.
-FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESTORE = "Restore the file, or run the experiment again."
 
 
@@ -336,7 +335,7 @@ def read_design(text: str, path: Path, profile: str) -> Design:
         If the file is damaged, with the key that is missing or has a value of another type.
     """
     try:
-        settings = yaml.load(text, Loader=FAST_LOADER)
+        settings = load_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise _damaged(path, f"not a readable configuration ({reason}).") from None

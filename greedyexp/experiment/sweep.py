@@ -22,8 +22,8 @@ Axes = tuple[tuple[str, ...], ...]
 # Maximum number of combinations that ``values_of_sweep`` returns.
 _MOST_STEPS = 100_000
 
-RANGE_KEYS = ("from", "to", "num", "step", "scale")
-LOG_DIGITS = 12
+_RANGE_KEYS = ("from", "to", "num", "step", "scale")
+_LOG_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Range:
         if not self.log:
             return self.start + (self.stop - self.start) * index / last
         ratio = (self.stop / self.start).ln() * index / last
-        return Context(prec=LOG_DIGITS).plus(self.start * ratio.exp())
+        return Context(prec=_LOG_DIGITS).plus(self.start * ratio.exp())
 
 
 def _number(value: Decimal) -> int | float:
@@ -89,8 +89,8 @@ def read_range(value: dict[str, Any], name: str) -> Range:
         If keys are unknown or missing, or the range is empty.
     """
     for key in value:
-        if key not in RANGE_KEYS:
-            raise _bad(f"a range has no key '{key}'.", did_you_mean(key, RANGE_KEYS), keys=(key,))
+        if key not in _RANGE_KEYS:
+            raise _bad(f"a range has no key '{key}'.", did_you_mean(key, _RANGE_KEYS), keys=(key,))
     for key in ("from", "to"):
         if key not in value:
             raise _bad(f"the range of {name} lacks '{key}'.")

@@ -13,13 +13,13 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
 from greedyexp.results.context import Context
-from greedyexp.results.pairs import EQUAL, Against, By, contrast, contrast_text
+from greedyexp.results.pairs import EQUAL, Against, By, compare_pairs, contrast_text
 from greedyexp.results.records import Where, merged_where
 from greedyexp.results.summaries import (
     Metrics,
     MetricStyle,
     Published,
-    compare,
+    compare_means,
     comparison_notes,
     metric_columns,
     metric_styles,
@@ -101,13 +101,13 @@ def comparison(
         part = plot.inside(frame, own)
         settings: Any = {"row": row, "metrics": shown, "published": published}
         if against:
-            found = contrast(part, context, against=against, by=by, **settings)
+            found = compare_pairs(part, context, against=against, by=by, **settings)
         else:
-            found = compare(part, context, **settings)
+            found = compare_means(part, context, **settings)
         tables.append(found.assign(**own))
         styled = {bound: shown[metric] for metric, bound in bounds.items()}
         if bounds:
-            promise = compare(part, context, row=row, metrics=styled, published={})
+            promise = compare_means(part, context, row=row, metrics=styled, published={})
             promises.append(promise.assign(**own))
     table = pd.concat(tables, ignore_index=True)
     promised = pd.concat(promises, ignore_index=True) if promises else table.iloc[:0]
@@ -157,7 +157,7 @@ class _Beside:
     equal : float, optional
         Height of a horizontal line, where two algorithms are equal.
     bounds : DataFrame
-        Bounds on the means, with the columns of ``compare`` and ``place``; may be empty.
+        Bounds on the means, with the columns of ``compare_means`` and ``place``; may be empty.
     keys : list of str
         Columns that, with ``algorithm``, tell the points of the panel apart.
     """

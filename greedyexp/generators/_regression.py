@@ -10,11 +10,11 @@ from pydantic import Field
 
 from greedyexp.problems.problem import shared_design_shape
 
-DEFAULT = 200
+_DEFAULT = 200
 
 Features = Annotated[
     int | None,
-    Field(ge=1, description=f"number of features; {DEFAULT} if aspect_ratio is not given either"),
+    Field(ge=1, description=f"number of features; {_DEFAULT} if aspect_ratio is not given either"),
 ]
 AspectRatio = Annotated[
     float | None,
@@ -43,7 +43,7 @@ def n_features(n_samples: int, p: int | None, aspect_ratio: float | None) -> int
     """Return the number of features; halves are rounded up."""
     if aspect_ratio is not None:
         return math.floor(aspect_ratio * n_samples + 0.5)
-    return DEFAULT if p is None else p
+    return _DEFAULT if p is None else p
 
 
 def check_features(*, n_samples, p, aspect_ratio, sparsity, **_) -> None:

@@ -27,7 +27,7 @@ from greedyexp.generators._labelled_chains import (
 from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Values of motion sensors, doors and item sensors: True for on, False for off.
-STATES = {
+_STATES = {
     "ON": True,
     "OFF": False,
     "OPEN": True,
@@ -229,13 +229,13 @@ def _shown(text: str) -> str:
 
 def _state(value: str) -> bool | None:
     """True if the sensor is on, False if it is off, None for a measurement."""
-    if value in STATES:
-        return STATES[value]
+    if value in _STATES:
+        return _STATES[value]
     try:
         float(value)
     except ValueError:
         raise _InvalidLine(
-            f"{_shown(value)} is not a value of a sensor; valid are numbers, {', '.join(STATES)}"
+            f"{_shown(value)} is not a value of a sensor; valid are numbers, {', '.join(_STATES)}"
         ) from None
     return None
 

@@ -17,10 +17,10 @@ from greedyexp.problems.moments import DenseMoments, Moments, SpreadMoments
 from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Largest number of features with a dense matrix E[x x^T], which then takes 134 MB.
-MOST_DENSE = 4096
+_MOST_DENSE = 4096
 # Largest number of features, and of values of a design.
 MOST_FEATURES = 10_000_000
-MOST_VALUES = 2_000_000_000
+_MOST_VALUES = 2_000_000_000
 # A coefficient smaller than this fraction of the largest would be lost in rounding.
 _LEAST_SHARE = 1e-15
 
@@ -50,9 +50,9 @@ def check(*, n_samples, p, sparsity, decay, noise_std, response, copies=1, **_) 
     features = p * copies
     if features > MOST_FEATURES:
         raise ValueError(f"more than {MOST_FEATURES} features in all: lower p.")
-    if n_samples * features > MOST_VALUES:
+    if n_samples * features > _MOST_VALUES:
         raise ValueError(
-            f"more than {MOST_VALUES:g} values of {features} features: lower n_samples or p."
+            f"more than {_MOST_VALUES:g} values of {features} features: lower n_samples or p."
         )
     if sparsity > p:
         raise ValueError(f"sparsity = {sparsity} is more than p = {p}.")
@@ -77,11 +77,11 @@ def check_samples(n_samples: int) -> None:
         raise ValueError("n_samples = 1: give at least 2, or 0 for the distribution only.")
 
 
-def check_dense(n_samples: int, n_features: int) -> None:
+def _check_dense(n_samples: int, n_features: int) -> None:
     """Raise ValueError if there are no samples and too many features to compute the moments."""
-    if n_samples == 0 and n_features > MOST_DENSE:
+    if n_samples == 0 and n_features > _MOST_DENSE:
         raise ValueError(
-            f"moments are computed for at most {MOST_DENSE} features, not {n_features}:"
+            f"moments are computed for at most {_MOST_DENSE} features, not {n_features}:"
             " give n_samples of at least 2, or fewer features."
         )
 
@@ -126,11 +126,11 @@ def spread_moments(alpha: float, u: float, truth: np.ndarray, noise_std: float) 
     return SpreadMoments(np.full(len(w), alpha), np.full(len(w), u), cross, power)
 
 
-def dense_moments(
+def _dense_moments(
     matrix: Callable[[], np.ndarray], truth: np.ndarray, noise_std: float
 ) -> DenseMoments | None:
     """Moments of a linear response to features with this E[x x^T]; None for many features."""
-    if len(truth) > MOST_DENSE:
+    if len(truth) > _MOST_DENSE:
         return None
     second = matrix()
     support = np.flatnonzero(truth[:, 0])
@@ -139,7 +139,7 @@ def dense_moments(
     return DenseMoments(second, cross, power)
 
 
-def sign_problem(
+def _sign_problem(
     rng: np.random.Generator,
     X: np.ndarray,
     truth: np.ndarray,
@@ -207,7 +207,7 @@ def rademacher(
     truth = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     X = draw_signs(rng, n_samples, p)
     moments = partial(spread_moments, 1.0, 0.0)
-    return sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
+    return _sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
 
 
 def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
@@ -218,7 +218,7 @@ def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
             " correlation."
         )
     if kind == "toeplitz":
-        check_dense(n_samples, p)
+        _check_dense(n_samples, p)
 
 
 @generator(
@@ -226,7 +226,7 @@ def _check_correlated(*, n_samples, p, kind, correlation, **others) -> None:
     title="Correlated signs",
     paper="Shalev-Shwartz, Srebro & Zhang 2009",
     provides=lambda *, n_samples, p, kind, response, **_: traits(
-        n_samples, response, moments=kind == "equicorrelated" or p <= MOST_DENSE
+        n_samples, response, moments=kind == "equicorrelated" or p <= _MOST_DENSE
     ),
     check=_check_correlated,
     shape=shape,
@@ -264,13 +264,15 @@ def correlated(
     else:
         steps = draw_flips(rng, (1.0 - correlation) / 2.0, n_samples, p - 1)
         X = np.cumprod(np.hstack([first, steps]), axis=1)
-        moments = partial(dense_moments, lambda: scipy.linalg.toeplitz(correlation ** np.arange(p)))
-    return sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
+        moments = partial(
+            _dense_moments, lambda: scipy.linalg.toeplitz(correlation ** np.arange(p))
+        )
+    return _sign_problem(rng, X, truth, moments, noise_std=noise_std, response=response)
 
 
 def _check_duplicated(*, n_samples, p, copies, **others) -> None:
     check(n_samples=n_samples, p=p, copies=copies, **others)
-    check_dense(n_samples, p * copies)
+    _check_dense(n_samples, p * copies)
 
 
 @generator(
@@ -278,7 +280,7 @@ def _check_duplicated(*, n_samples, p, copies, **others) -> None:
     title="Duplicated signs",
     paper="Shalev-Shwartz, Srebro & Zhang 2009, Section 3",
     provides=lambda *, n_samples, p, copies, response, **_: traits(
-        n_samples, response, moments=p * copies <= MOST_DENSE
+        n_samples, response, moments=p * copies <= _MOST_DENSE
     ),
     check=_check_duplicated,
     shape=lambda *, n_samples, p, copies, **_: shared_design_shape(p * copies, n_samples=n_samples),
@@ -314,11 +316,11 @@ def duplicated(
     truth[::copies] = draw_truth(rng, p, sparsity, truth_l1_norm, decay)
     groups = np.repeat(draw_signs(rng, n_samples, p)[:, :, None], copies, axis=2)
     groups[:, :, 1:] *= draw_flips(rng, flip, n_samples, p, copies - 1)
-    return sign_problem(
+    return _sign_problem(
         rng,
         groups.reshape(n_samples, p * copies),
         truth,
-        partial(dense_moments, lambda: _moments_of_copies(p, copies, flip)),
+        partial(_dense_moments, lambda: _moments_of_copies(p, copies, flip)),
         noise_std=noise_std,
         response=response,
         facts={"n_features": len(truth)},

@@ -46,7 +46,7 @@ class Activity:
 
 
 # Size of the home in metres.
-SIZE = (10.0, 8.0)
+_SIZE = (10.0, 8.0)
 
 # The paper prints 45.0 for showering in the test samples, which gives a sum of 309 thousand instead
 # of 270; 4.5 gives 268.
@@ -282,7 +282,7 @@ def layout(rng: np.random.Generator, n_sensors: int) -> Layout:
     turn = rng.permutation(len(spots))
     place[watching] = spots[turn[np.arange(len(watching)) % len(spots)]]
     place[watching] += _JITTER * rng.standard_normal((len(watching), 2))
-    place[useless] = rng.uniform(0, SIZE, (n_useless, 2))
+    place[useless] = rng.uniform(0, _SIZE, (n_useless, 2))
     original = np.arange(n_sensors)
     original[copies] = rng.choice(watching, n_copies, replace=n_copies > len(watching))
     place[copies] = place[original[copies]]
@@ -302,7 +302,7 @@ def fired(
     interval: float,
 ) -> np.ndarray:
     """Draw the firings of each sensor in each sample, bool (n, p)."""
-    spots = rng.uniform(0, SIZE, (len(activities), 2))
+    spots = rng.uniform(0, _SIZE, (len(activities), 2))
     for kind, activity in enumerate(ACTIVITIES):
         if activity.spot is not None:
             spots[activities == kind] = activity.spot

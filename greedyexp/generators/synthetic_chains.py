@@ -14,10 +14,10 @@ from greedyexp.problems.problem import Problem, shared_design_shape
 
 # Feature f takes the values 0 to LARGEST[f]; 0 means that it is absent.
 LARGEST = (2, 3, 4, 5)
-N_CLASSES = 4
+_N_CLASSES = 4
 
 # Contribution of a feature with the value s to the weight of class s.
-_STRENGTH = 10.0 ** np.arange(N_CLASSES)
+_STRENGTH = 10.0 ** np.arange(_N_CLASSES)
 
 
 @generator(
@@ -25,7 +25,7 @@ _STRENGTH = 10.0 ** np.arange(N_CLASSES)
     title="Synthetic sentences",
     paper="Liu, Fujimaki & Ye 2014, appendix D.2; generator of M. Schmidt's crfChain",
     provides=TRAITS,
-    shape=lambda **_: shared_design_shape(sum(LARGEST), n_tasks=N_CLASSES),
+    shape=lambda **_: shared_design_shape(sum(LARGEST), n_tasks=_N_CLASSES),
     facts=("n_samples", "n_test", "n_sentences"),
 )
 def synthetic_chains(
@@ -86,7 +86,7 @@ def _values(rng: np.random.Generator, n_words: int) -> np.ndarray:
 
 def _weights(values: np.ndarray) -> np.ndarray:
     """Unnormalised weights of the four classes at each word, (n_words, 4)."""
-    counts = (values[:, :, None] == np.arange(1, N_CLASSES + 1)).sum(axis=1)
+    counts = (values[:, :, None] == np.arange(1, _N_CLASSES + 1)).sum(axis=1)
     return counts * _STRENGTH
 
 
@@ -100,7 +100,7 @@ def _labels(uniforms: np.ndarray, weights: np.ndarray) -> np.ndarray:
         largest = row.max()
         if before > 0:
             all_weights[before] = max(row[before - 1], largest / 10)
-            all_weights[0] = largest / 2 if before == N_CLASSES else largest / 10
+            all_weights[0] = largest / 2 if before == _N_CLASSES else largest / 10
         cumulative = np.cumsum(all_weights)
         before = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
         labels[t] = before
@@ -121,4 +121,4 @@ def _names() -> tuple[tuple[str, ...], tuple[str, ...]]:
         for f, largest in enumerate(LARGEST, 1)
         for value in range(1, largest + 1)
     )
-    return features, tuple(str(s) for s in range(1, N_CLASSES + 1))
+    return features, tuple(str(s) for s in range(1, _N_CLASSES + 1))

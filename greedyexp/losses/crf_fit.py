@@ -17,40 +17,40 @@ from greedyexp.losses.quasi_newton import Descent, append, descend, inverse_hess
 from greedyexp.problems.checks import Indices
 
 # Log odds below this value leave a gradient above any tolerance.
-DEEP = 5.0
+_DEEP = 5.0
 # To test a minimiser, continue until the gradient has decreased to this fraction, for at most this
 # many steps.
-FURTHER = 1e-2
+_FURTHER = 1e-2
 STEPS = 20
 # Log odds may change by this much during that time. Without a minimum they change by 4.6.
-MOVED = 1.0
+_MOVED = 1.0
 # Log odds from which to search for flat directions, the step of the differences in log odds, and
 # the fraction of the largest curvature that counts as zero.
 FAR = 20.0
-STEP = 1e-3
+_STEP = 1e-3
 FLAT = 1e-9
 # Multiple of the tolerance that the gradient cannot reach along truly flat directions, except by
 # rounding.
-STEEPER = 1e3
+_STEEPER = 1e3
 # Largest number of missing labels or transitions listed in a message.
 NAMED = 4
 
-ENDING = "; without a ridge no minimum exists. Give a ridge above zero."
+_ENDING = "; without a ridge no minimum exists. Give a ridge above zero."
 
 # Step of the difference of gradients that gives a new coefficient's column of the Hessian; larger
 # for a column of small values.
 DIFFERENCE = 1e-5
 # Derivatives smaller than this fraction of the counts they are computed from are rounding errors.
-COUNT_ROUNDING = 1e-13
+_COUNT_ROUNDING = 1e-13
 # Rounding error of a derivative with respect to a dense parameter, relative to its largest count.
-DENSE_ROUNDING = 256 * np.finfo(float).eps
+_DENSE_ROUNDING = 256 * np.finfo(float).eps
 # Compute the Hessian over the dense parameters when the gradient has decreased to this fraction.
-COARSE = 1e-3
+_COARSE = 1e-3
 # Largest number of fits without features, each with a tolerance based on the previous one.
 ROUNDS = 10
 
 
-def missing_transitions(loss: CrfLikelihood) -> str:
+def _missing_transitions(loss: CrfLikelihood) -> str:
     """Return a message about labels and transitions that never occur; empty if there are none."""
     r = loss.shape[1]
     if loss.ridge > 0.0 or r == 1:
@@ -64,10 +64,10 @@ def missing_transitions(loss: CrfLikelihood) -> str:
     if loss.chains.max() > 1:
         absent = (moves == 0) & seen & seen[:, None]
         causes += [f"class {k} never follows class {j}" for j, k in np.argwhere(absent)]
-    return f"{listed(causes, NAMED)}{ENDING}" if causes else ""
+    return f"{listed(causes, NAMED)}{_ENDING}" if causes else ""
 
 
-def separating_features(loss: CrfLikelihood, function: ReducedLoss) -> str:
+def _separating_features(loss: CrfLikelihood, function: ReducedLoss) -> str:
     """Return a message about free features that separate a class; empty if there are none."""
     if loss.ridge > 0.0 or loss.shape[1] == 1:
         return ""
@@ -77,10 +77,10 @@ def separating_features(loss: CrfLikelihood, function: ReducedLoss) -> str:
         signed = np.where(loss.labels == k, column, -column)
         if signed.any() and ((signed >= 0.0).all() or (signed <= 0.0).all()):
             causes.append(f"feature {i} separates class {k} from the others")
-    return f"{', '.join(causes)}{ENDING}" if causes else ""
+    return f"{', '.join(causes)}{_ENDING}" if causes else ""
 
 
-def unbounded_weights(
+def _unbounded_weights(
     loss: CrfLikelihood, function: ReducedLoss, found: Descent, tolerance: float
 ) -> str:
     """Return a message if the weights grow without bound; empty otherwise.
@@ -89,12 +89,12 @@ def unbounded_weights(
     limit. The gradient is therefore reduced further. At a minimiser the log odds stay constant.
     Without a minimum they move by the logarithm of the reduction.
     """
-    if loss.ridge > 0.0 or function.log_odds_bound(found.x) < DEEP:
+    if loss.ridge > 0.0 or function.log_odds_bound(found.x) < _DEEP:
         return ""
     if found.converged:
-        target = FURTHER * min(tolerance, np.abs(found.gradient).max(initial=0.0))
+        target = _FURTHER * min(tolerance, np.abs(found.gradient).max(initial=0.0))
         further = descend(function, found.x, target, found.inverse.copy(), STEPS)
-        if function.log_odds_bound(further.x - found.x) < MOVED and not _far_out(
+        if function.log_odds_bound(further.x - found.x) < _MOVED and not _far_out(
             function, found, tolerance
         ):
             return ""
@@ -115,14 +115,14 @@ def _far_out(function: ReducedLoss, found: Descent, tolerance: float) -> bool:
         return False
     sizes = function.sizes()
     rows = [
-        (function(found.x + move)[1] - found.gradient) / (STEP * sizes)
-        for move in np.diag(STEP / sizes)
+        (function(found.x + move)[1] - found.gradient) / (_STEP * sizes)
+        for move in np.diag(_STEP / sizes)
     ]
     # The differences are not symmetrised: each is orthogonal to the constant directions.
     _, values, vectors = np.linalg.svd(np.array(rows))
     flat = vectors[values <= FLAT * values[0]]
     back = found.x - flat.T @ (flat @ (found.x * sizes)) / sizes
-    return bool(np.abs(function(back)[1]).max() > STEEPER * tolerance)
+    return bool(np.abs(function(back)[1]).max() > _STEEPER * tolerance)
 
 
 class CrfFit(Fit[CrfLikelihood]):
@@ -183,14 +183,14 @@ class CrfFit(Fit[CrfLikelihood]):
         return function
 
     def _minimise(self, function: ReducedLoss, x: np.ndarray) -> None:
-        reason = self.loss.null.reason or separating_features(self.loss, function)
+        reason = self.loss.null.reason or _separating_features(self.loss, function)
         if not reason:
             before, tolerance = self._inverse.copy(), TOLERANCE * self.loss.scale
             found = descend(function, x, self.loss.tolerances[function.free], self._inverse)
-            reason = unbounded_weights(self.loss, function, found, tolerance)
+            reason = _unbounded_weights(self.loss, function, found, tolerance)
             self._inverse = before if reason else found.inverse
         self._take_over(
-            function, unmoved_descent(function, x, self._inverse) if reason else found, reason
+            function, _unmoved_descent(function, x, self._inverse) if reason else found, reason
         )
 
     def _take_over(self, function: ReducedLoss, descent: Descent, reason: str) -> None:
@@ -211,19 +211,19 @@ def minimum_without_features(loss: CrfLikelihood) -> NullFit:
     Transitions are so ill-conditioned that a quasi-Newton method would need many steps, in this fit
     and in all later ones. The Hessian is therefore computed once.
     """
-    function, reason = ReducedLoss(loss, ()), missing_transitions(loss)
+    function, reason = ReducedLoss(loss, ()), _missing_transitions(loss)
     if not reason:
         null = _descend_without_features(loss, function)
         tolerance = TOLERANCE * null.scale
-        reason = unbounded_weights(loss, function, null.found, tolerance)
+        reason = _unbounded_weights(loss, function, null.found, tolerance)
         if not reason:
             return null
     zero = np.zeros(loss.n_dense)
-    found = unmoved_descent(function, zero, np.eye(loss.n_dense))
+    found = _unmoved_descent(function, zero, np.eye(loss.n_dense))
     return NullFit(found, _scale_of(loss, loss.gradient(function.all_params(zero))), reason)
 
 
-def unmoved_descent(function: ReducedLoss, x: np.ndarray, inverse: np.ndarray) -> Descent:
+def _unmoved_descent(function: ReducedLoss, x: np.ndarray, inverse: np.ndarray) -> Descent:
     """Return the state of a minimisation before its first step."""
     value, gradient = function(x)
     return Descent(x, value, gradient, inverse, evaluations=1)
@@ -232,7 +232,7 @@ def unmoved_descent(function: ReducedLoss, x: np.ndarray, inverse: np.ndarray) -
 def _descend_without_features(loss: CrfLikelihood, function: ReducedLoss) -> NullFit:
     x = np.zeros(loss.n_dense)
     scale = np.abs(function(x)[1]).max() or 1.0
-    found = descend(function, x, COARSE * scale)
+    found = descend(function, x, _COARSE * scale)
     inverse = inverse_hessian(function, found, DIFFERENCE, loss.ridge)
     for _ in range(ROUNDS):
         found = descend(function, found.x, 0.5 * TOLERANCE * scale, inverse)
@@ -253,8 +253,8 @@ def _scale_of(loss: CrfLikelihood, gradient: np.ndarray) -> float:
     largest = np.abs(gradient[: loss.size]).max()
     counts = np.abs(loss.observed).astype(float) / loss.n_samples
     own, dense = counts[: loss.size].max(), counts[loss.size :].max()
-    scale = float(largest if largest > COUNT_ROUNDING * own else own or 1.0)
-    return max(scale, float(DENSE_ROUNDING / TOLERANCE * dense))
+    scale = float(largest if largest > _COUNT_ROUNDING * own else own or 1.0)
+    return max(scale, float(_DENSE_ROUNDING / TOLERANCE * dense))
 
 
 def _unconverged(found: Descent, loss: CrfLikelihood) -> str:

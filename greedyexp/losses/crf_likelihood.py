@@ -82,7 +82,7 @@ class CrfLikelihood(ChainLoss):
     def __init__(self, X, labels, chains, *, n_classes: int, ridge: float = 0.0):
         n, p = X.shape
         self.chains = check_lengths(chains, n)
-        self.labels = check_labels(labels, n, n_classes)
+        self.labels = _check_labels(labels, n, n_classes)
         if is_sparse(X):
             X = X.toarray() if n * p <= DENSE_ENTRIES else scipy.sparse.csr_array(X)
         self.X = X
@@ -153,7 +153,7 @@ class CrfLikelihood(ChainLoss):
     @cached_property
     def _smoothness(self) -> np.ndarray:
         r = self.shape[1]
-        reach = sums_by_chain(abs(self.X), self._offsets)
+        reach = _sums_by_chain(abs(self.X), self._offsets)
         nodes = np.repeat((reach**2).sum(axis=0), r)
         steps = self.chains - 1
         transition = np.full((r, r), ((steps + 1) // 2 @ ((steps + 1) // 2)))
@@ -256,7 +256,7 @@ class CrfLikelihood(ChainLoss):
         return scipy.sparse.csc_array(self.X) if is_sparse(self.X) else None
 
 
-def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
+def _check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
     """Return labels as int64 after checking that each word has a class from 0 to r - 1.
 
     Raises
@@ -277,7 +277,7 @@ def check_labels(labels, n_words: int, n_classes: int) -> np.ndarray:
     return whole
 
 
-def sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
+def _sums_by_chain(X, offsets: np.ndarray) -> np.ndarray:
     """Return sums of the rows of each chain, shape (c, p)."""
     n_chains = len(offsets) - 1
     words = np.arange(offsets[-1])

@@ -252,7 +252,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     def _check_separation(self, status: int) -> tuple[int, np.ndarray | None]:
         """Continue to the minimum if it exists, else return a separating direction."""
-        separating, certain = separating_direction(self._signed[: self._free])
+        separating, certain = _separating_direction(self._signed[: self._free])
         if status == logistic_newton.SEPARATED:
             return status, self._coef if separating is None else separating
         if separating is not None and certain:
@@ -296,7 +296,7 @@ class LogisticFit(Fit[LogisticLoss]):
         )
 
 
-def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
+def _separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
     """Return sparse weights v, not all zero, with v @ signed >= 0.
 
     A linear program minimises sum |v_j| subject to a mean margin of one (after Konis, 2007).
@@ -349,7 +349,7 @@ def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
     held = [int(place) for place in np.flatnonzero(direction)]
     for place in tuple(held):
         others = [other for other in held if other != place]
-        if separating_direction(signed[others])[0] is not None:
+        if _separating_direction(signed[others])[0] is not None:
             held = others
     return held
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 
 SUFFICIENT = 1e-4
-CURVATURE = 0.9
+_CURVATURE = 0.9
 # Relative differences of function values up to this size are noise.
 NOISE = 1e-14
 MOST_TRIALS = 40
 # If the curvature of a new variable, given the others, is smaller than this fraction, its coupling
 # to them is ignored.
-LEAST_PIVOT = 1e-8
+_LEAST_PIVOT = 1e-8
 # In a Hessian from differences, eigenvalues smaller than this fraction of the largest are noise.
-LEAST_EIGENVALUE = 1e-6
+_LEAST_EIGENVALUE = 1e-6
 
 
 @dataclass
@@ -142,7 +142,7 @@ def _search(function, state: Descent, direction: np.ndarray, slope: float):
         # A convex function has decreased wherever its slope is still negative.
         falls = here <= 0.0 or value <= state.value + SUFFICIENT * length * slope
         falls = falls or (value <= state.value + noise and here <= -0.8 * slope)
-        if here >= CURVATURE * slope and falls and np.isfinite(value):
+        if here >= _CURVATURE * slope and falls and np.isfinite(value):
             return length, value, gradient
         if here <= 0.0:
             low, low_slope = length, here
@@ -195,7 +195,7 @@ def inverse_hessian(
         rows.append((function(ahead)[1] - where.gradient) / difference)
     hessian = np.array(rows)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
-    values = np.maximum(values, max(least, LEAST_EIGENVALUE * values[-1], 1e-300))
+    values = np.maximum(values, max(least, _LEAST_EIGENVALUE * values[-1], 1e-300))
     return (vectors / values) @ vectors.T
 
 
@@ -213,7 +213,7 @@ def append(inverse: np.ndarray, column: np.ndarray, curvature: float) -> np.ndar
     m = len(inverse)
     image = inverse @ column
     pivot = curvature - column @ image
-    if not pivot > LEAST_PIVOT * abs(curvature):
+    if not pivot > _LEAST_PIVOT * abs(curvature):
         image, pivot = np.zeros(m), abs(curvature) if curvature else 1.0
     grown = np.empty((m + 1, m + 1))
     grown[:m, :m] = inverse + np.outer(image, image) / pivot

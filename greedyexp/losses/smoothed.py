@@ -17,7 +17,7 @@ FIRST_STEPS = 20
 MOST_STEPS = 100
 LAST_STEPS = 500
 # Factor of beta from one of these losses to the next.
-SHARPER = 5.0
+_SHARPER = 5.0
 # An eigenvalue of the Hessian smaller than this fraction of the largest counts as zero. Columns are
 # scaled to have curvature one when all samples are on the curved part.
 SPAN = 1e-26
@@ -213,8 +213,8 @@ class SupportSearch:
             self._steps(1.0 / width, MOST_STEPS)
             found = self.coef
             if before is not None:
-                self.coef = found + (found - before) / SHARPER
-            before, width = found, width / SHARPER
+                self.coef = found + (found - before) / _SHARPER
+            before, width = found, width / _SHARPER
         self.converged = self._steps(self.loss.beta, LAST_STEPS)
 
     def _arguments(self) -> np.ndarray:

@@ -22,14 +22,14 @@ from greedyexp.problems.checks import (
 from greedyexp.problems.problem import Problem
 
 # A sum smaller than this fraction of its terms is within rounding error.
-SUM_ROUNDING = 8 * np.finfo(float).eps
+_SUM_ROUNDING = 8 * np.finfo(float).eps
 # A singular value smaller than this fraction of the largest is within rounding error.
-RANK = 1e-13
+_RANK = 1e-13
 
 # Largest number of corrections of the coefficients from a fresh residual.
 CORRECTIONS = 3
 # A centred column is zero if its norm is at most this fraction of the norm before centring.
-CONSTANT = 1e-14
+_CONSTANT = 1e-14
 
 
 class SquaredLoss(QuadraticLoss):
@@ -74,7 +74,7 @@ class SquaredLoss(QuadraticLoss):
         power = self._data.powers.max(initial=0.0) or self._data.squares.max(initial=0.0)
         largest = np.sqrt(power) * np.linalg.norm(response)
         slope = np.abs(self._data.correlation).max(initial=0.0)
-        scale = slope if slope > CONSTANT * largest else largest
+        scale = slope if slope > _CONSTANT * largest else largest
         return float(scale) / self.n_samples if scale > 0.0 else 1.0
 
     @cached_property
@@ -94,7 +94,7 @@ class SquaredLoss(QuadraticLoss):
         # Distance of the intercept from its optimum, zero if it is within rounding error.
         terms = np.concatenate((params[self.size :], data.means * selectable, [-data.mean]))
         offset = terms.sum() if self.n_dense else 0.0
-        if abs(offset) <= SUM_ROUNDING * np.abs(terms).sum():
+        if abs(offset) <= _SUM_ROUNDING * np.abs(terms).sum():
             offset = 0.0
         residual = data.response - (self.X @ selectable - data.means @ selectable)
         gradient = np.empty(self.size + self.n_dense)
@@ -117,7 +117,7 @@ class SquaredLoss(QuadraticLoss):
             return self.ridge
         values = np.linalg.svd(self._data.columns(support), compute_uv=False)
         # The smallest singular value of dependent columns is rounding error; no bound can use it.
-        least = values[-1] if values[-1] > RANK * values[0] else 0.0
+        least = values[-1] if values[-1] > _RANK * values[0] else 0.0
         return float(least**2 / self.n_samples + self.ridge)
 
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
@@ -316,7 +316,7 @@ class CentredData:
         self.means = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(p)
         self.mean = float(y.mean()) if center else 0.0
         self.response = y - self.mean
-        if np.linalg.norm(self.response) <= CONSTANT * np.linalg.norm(y):
+        if np.linalg.norm(self.response) <= _CONSTANT * np.linalg.norm(y):
             self.response = np.zeros(n)
 
     @cached_property
@@ -338,7 +338,7 @@ class CentredData:
                 block = slice(start, start + 256)
                 apart = self.X[:, block] - self.means[block]
                 powers[block] = np.einsum("ni,ni->i", apart, apart)
-        powers[powers <= CONSTANT**2 * self.squares] = 0.0
+        powers[powers <= _CONSTANT**2 * self.squares] = 0.0
         return powers
 
     def column(self, index: int) -> np.ndarray:

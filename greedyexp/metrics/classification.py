@@ -20,17 +20,19 @@ from greedyexp.core.registry import metric
 from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
-LABELLED_TEST = ("test_rows", "labels")
-SEVERAL_CLASSES = (*LABELLED_TEST, "multi_task")
-TWO_CLASSES = ("labels", "one_response")
-TWO_CLASSES_TEST = ("test_rows", *TWO_CLASSES)
+_LABELLED_TEST = ("test_rows", "labels")
+_SEVERAL_CLASSES = (*_LABELLED_TEST, "multi_task")
+_TWO_CLASSES = ("labels", "one_response")
+_TWO_CLASSES_TEST = ("test_rows", *_TWO_CLASSES)
 
-_variance = partial(metric, better=None, requires=SEVERAL_CLASSES)
-_training = partial(metric, better=None, requires=TWO_CLASSES, of="path")
-_held_out = partial(metric, better="lower", requires=TWO_CLASSES_TEST, of="path")
+_variance = partial(metric, better=None, requires=_SEVERAL_CLASSES)
+_training = partial(metric, better=None, requires=_TWO_CLASSES, of="path")
+_held_out = partial(metric, better="lower", requires=_TWO_CLASSES_TEST, of="path")
 
 
-@metric("one_vs_rest_error", better="lower", title="one-against-rest error", requires=LABELLED_TEST)
+@metric(
+    "one_vs_rest_error", better="lower", title="one-against-rest error", requires=_LABELLED_TEST
+)
 def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Mean over tasks of the share of test rows on the wrong side of the midpoint."""
     return _task_errors(problem, coef).mean(axis=-1)
@@ -42,7 +44,7 @@ def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
     return _task_errors(problem, coef).var(axis=-1, ddof=1)
 
 
-@metric("argmax_error", better="lower", title="classification error", requires=SEVERAL_CLASSES)
+@metric("argmax_error", better="lower", title="classification error", requires=_SEVERAL_CLASSES)
 def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Share of test rows for which the largest prediction is not that of the row's class."""
     wrong, _ = wrong_rows(problem, coef)

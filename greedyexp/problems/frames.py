@@ -17,7 +17,7 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
-def is_series(value: Any) -> bool:
+def _is_series(value: Any) -> bool:
     """Return whether a value is a Series of pandas or Polars."""
     return hasattr(value, "name") and hasattr(value, "to_numpy")
 
@@ -59,10 +59,10 @@ def from_responses(y: Any) -> Any:
     """
     if is_frame(y):
         return from_frame(y, "y")[0]
-    if is_series(y):
-        return from_series(y, "y")
-    if isinstance(y, (list, tuple)) and y and all(map(is_series, y)):
-        return [from_series(one, f"y[{j}]") for j, one in enumerate(y)]
+    if _is_series(y):
+        return _from_series(y, "y")
+    if isinstance(y, (list, tuple)) and y and all(map(_is_series, y)):
+        return [_from_series(one, f"y[{j}]") for j, one in enumerate(y)]
     return y
 
 
@@ -102,7 +102,7 @@ def from_frame(frame: Any, what: str) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.stack(columns, axis=1), names
 
 
-def from_series(series: Any, what: str) -> np.ndarray:
+def _from_series(series: Any, what: str) -> np.ndarray:
     """Return the numbers of a column as an array (n,) of float64.
 
     Raises

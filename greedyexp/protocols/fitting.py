@@ -250,7 +250,7 @@ class Progress:
         Iterations 0, 1, 2, 4, ... and the last.
     objective : array (m,)
     distance : float
-        Distance from optimality at the last iteration; see ``distance_from_optimality``.
+        Distance from optimality at the last iteration; see ``_distance_from_optimality``.
     """
 
     iteration: np.ndarray
@@ -273,7 +273,7 @@ def run_until_converged(
     iterations : int >= 1
         Largest number of iterations.
     tol : float > 0
-        Largest distance at which to stop; see ``distance_from_optimality``.
+        Largest distance at which to stop; see ``_distance_from_optimality``.
     """
     seen = []
     until = 0
@@ -281,7 +281,7 @@ def run_until_converged(
         run.advance(until)
         coef = run.coef
         seen.append((run.iteration, run.objective, np.count_nonzero(coef)))
-        left = distance_from_optimality(problem, run.lam, coef)
+        left = _distance_from_optimality(problem, run.lam, coef)
         if left <= tol or until == iterations or run.trouble or not np.isfinite(left):
             break
         until = min(max(2 * until, 1), iterations)
@@ -289,7 +289,7 @@ def run_until_converged(
     return Progress(np.array(iteration), np.array(objective), np.array(size), left)
 
 
-def distance_from_optimality(problem: Problem, lam: float, coef: np.ndarray) -> float:
+def _distance_from_optimality(problem: Problem, lam: float, coef: np.ndarray) -> float:
     """Return a dimensionless distance of coefficients from optimality.
 
     With lam > 0, the distance is the duality gap relative to the objective at zero. Least squares

@@ -216,7 +216,7 @@ class Drawing:
         options = look.options(one.name_of_file)
         note = note_of(source, one.texts.get("caption", ""), options)
         with self.picture(one) as picture:
-            below = note_below(picture)
+            below = _note_below(picture)
             typeset(picture)
             if look.style == "paper":
                 # A journal prints the note in the caption.
@@ -299,7 +299,7 @@ def listed(design: Design) -> list[Listed]:
     ]
 
 
-def note_below(picture: Figure) -> str:
+def _note_below(picture: Figure) -> str:
     """Return the note below the panels of a figure."""
     return " ".join(picture.get_supxlabel().split())
 

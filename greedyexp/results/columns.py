@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 ENDINGS = ("status", "message")
 
 # Limits for columns that a figure does not name: panels, and lines of one colour.
-MAX_PANELS = 12
-MAX_LINES = 4
+_MAX_PANELS = 12
+_MAX_LINES = 4
 
 
 def separate(
@@ -187,11 +187,11 @@ def with_panels(
     for place, (name, values) in zip(places, averaged.items(), strict=False):
         fits &= bool(values) and separating.get(name, True)
         if place == "line":
-            fits &= len(values) <= MAX_LINES
+            fits &= len(values) <= _MAX_LINES
             params["line"] = [*params["line"], name]
         else:
             params[place] = name
-    if not fits or _panels(params, averaged, frames) > MAX_PANELS:
+    if not fits or _panels(params, averaged, frames) > _MAX_PANELS:
         raise _refusal(part, averaged)
     return params
 

@@ -98,7 +98,7 @@ def ratio(pairs: np.ndarray, context: Context) -> tuple[float, float, float]:
     return (found, *NO_INTERVAL) if is_single(context) and len(top) == 1 else (found, low, high)
 
 
-def contrast(
+def compare_pairs(
     frame: pd.DataFrame,
     context: Context,
     *,
@@ -113,7 +113,7 @@ def contrast(
     Parameters
     ----------
     row, metrics, published
-        As for ``compare``. A published difference or ratio is that of two published numbers.
+        As for ``compare_means``. A published difference or ratio is that of two published numbers.
     against : mapping of str to str
         Maps an algorithm to the one that it is compared with.
     by : {"difference", "ratio"}
@@ -121,9 +121,9 @@ def contrast(
     Returns
     -------
     DataFrame
-        The columns of ``compare``. Intervals of differences are paired t intervals, those of ratios
-        are Fieller's; ``algorithm`` is the first of the two, ``failed`` the number of data sets on
-        which one of them failed.
+        The columns of ``compare_means``. Intervals of differences are paired t intervals, those of
+        ratios are Fieller's; ``algorithm`` is the first of the two, ``failed`` the number of data
+        sets on which one of them failed.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def contrast(
 
 
 def contrast_text(table: pd.DataFrame, by: str, context: Context) -> str:
-    """Describe the numbers of ``contrast``."""
+    """Describe the numbers of ``compare_pairs``."""
     if is_single(context):
         return f"{by}s of one replicate, no intervals"
     kind, means = {

@@ -169,7 +169,7 @@ def metric_styles(metrics: Metrics) -> dict[str, MetricStyle]:
     return {name: MetricStyle() for name in metrics}
 
 
-def compare(
+def compare_means(
     frame: pd.DataFrame,
     context: Context,
     *,
@@ -240,7 +240,7 @@ def compare(
 def comparison_notes(
     frame: pd.DataFrame, context: Context, table: pd.DataFrame, numbers: str = ""
 ) -> list[str]:
-    """Return the notes that explain the numbers of ``compare``.
+    """Return the notes that explain the numbers of ``compare_means``.
 
     Parameters
     ----------

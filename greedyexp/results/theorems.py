@@ -17,7 +17,6 @@ from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import parts
 from greedyexp.results.records import Where, as_list, identity, positions, records
 from greedyexp.results.summaries import spread
-from greedyexp.results.text import where_text
 from greedyexp.results.words import number_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
@@ -133,12 +132,6 @@ FitBelow = Annotated[
 def without_theorem(where: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the theorem from a choice of rows."""
     return {name: value for name, value in where.items() if name != "theorem"}
-
-
-def choice_text(where: Mapping[str, Any]) -> str:
-    """Return a choice of rows as a sentence; panels and legends already name theorems."""
-    text = where_text(without_theorem(where))
-    return f"{text}." if text else ""
 
 
 def with_bound(rows: pd.DataFrame) -> pd.DataFrame:

@@ -43,7 +43,7 @@ _LONGEST_MESSAGE = 500
 
 # Exceptions of a part that only make its replicate fail. They include KeyboardInterrupt: workers
 # ignore Ctrl-C, and in the main process it raises Interrupted instead.
-PART_ERRORS = BaseException
+_PART_ERRORS = BaseException
 
 # Libraries that parts import when they first use them. Loading them takes time that must not count
 # as that of the first fit.
@@ -111,9 +111,9 @@ class Evaluator:
                 facts = {key: plain(value) for key, value in problem.facts.items()}
         except (Interrupted, PluginError):
             raise
-        except PART_ERRORS as error:
+        except _PART_ERRORS as error:
             failed = self._failed(error)
-            outcome = replace(failed, message=tidy_message(f"no data: {failed.message}"))
+            outcome = replace(failed, message=_tidy_message(f"no data: {failed.message}"))
             for algorithm in item.algorithms:
                 yield Result(*place, algorithm, outcome)
             return
@@ -156,7 +156,7 @@ class Evaluator:
                 made = part.function(rng, **params)
         except (Interrupted, PluginError):
             raise
-        except PART_ERRORS as error:
+        except _PART_ERRORS as error:
             if work.pdb:
                 self._tracebacks.debug(error)
             raise
@@ -184,7 +184,7 @@ class Evaluator:
             return self._tidy(found)
         except (Interrupted, PluginError):
             raise
-        except PART_ERRORS as error:
+        except _PART_ERRORS as error:
             if work.pdb:
                 self._tracebacks.debug(error)
             return self._failed(error)
@@ -194,7 +194,7 @@ class Evaluator:
         outcome, place = Outcome.of_exception(error), self._tracebacks.place(error)
         message = f"{place}: {outcome.message}" if place else outcome.message
         text = self._tracebacks.text(error) if self._work.tracebacks else ""
-        return replace(outcome, message=tidy_message(message), traceback=text)
+        return replace(outcome, message=_tidy_message(message), traceback=text)
 
     def _tidy(self, outcome: Outcome) -> Outcome:
         rows = [{key: plain(value) for key, value in row.items()} for row in outcome.rows]
@@ -203,7 +203,7 @@ class Evaluator:
             raise breach(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
             raise breach(self._protocol, "made no row")
-        message = tidy_message(outcome.message)
+        message = _tidy_message(outcome.message)
         return replace(outcome, status=Status(outcome.status), message=message, rows=rows)
 
 
@@ -312,7 +312,7 @@ def _arrays(X: Any) -> tuple[np.ndarray, ...]:
     return X.data, X.indices, X.indptr
 
 
-def tidy_message(text: str) -> str:
+def _tidy_message(text: str) -> str:
     """Return a message as one line of bounded length without addresses, the same in every run."""
     # Undecodable bytes in a message, as in file names, could not be stored.
     text = text.encode("utf-8", "backslashreplace").decode().replace("\0", " ")

@@ -18,9 +18,9 @@ import yaml
 
 import greedyexp
 from greedyexp.core.errors import StorageError
-from greedyexp.experiment.design import FAST_LOADER
+from greedyexp.core.yaml_text import load_yaml
 
-LOCK = ".lock"
+_LOCK = ".lock"
 
 # The settings that determine rows. The others only affect figures, claims and descriptions.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
@@ -122,7 +122,7 @@ def settings_digest(config_text: str) -> str:
 def parsed_settings(text: str) -> dict[str, Any] | None:
     """Return the settings in a ``config.yaml``; None if it is not a YAML mapping."""
     try:
-        config = yaml.load(text, Loader=FAST_LOADER)
+        config = load_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return config if isinstance(config, dict) else None
@@ -147,7 +147,7 @@ def _digest(stream: BinaryIO | gzip.GzipFile) -> str:
 
 
 @contextmanager
-def folder_lock(folder: Path, *, name: str = LOCK, wait: bool = False) -> Iterator[None]:
+def folder_lock(folder: Path, *, name: str = _LOCK, wait: bool = False) -> Iterator[None]:
     """Hold a lock inside a ``with`` block, while a run writes to a folder.
 
     The operating system releases it when the process dies.

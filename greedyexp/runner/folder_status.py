@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from greedyexp.experiment.model import Experiment
 
 # A file of the folder with a digest: everything was finished when these were the journal and code.
-COMPLETE = ".complete"
+_COMPLETE = ".complete"
 
 
 @dataclass(frozen=True)
@@ -177,19 +177,19 @@ def remember_complete(folder: Path, before: str) -> None:
     """
     from importlib.metadata import entry_points
 
-    (folder / COMPLETE).unlink(missing_ok=True)
+    (folder / _COMPLETE).unlink(missing_ok=True)
     # Installed plugins may have any code.
     digest = None if entry_points(group="greedyexp.plugins") else _complete_digest(folder, before)
     if digest:
         # Without the file, the journal is read.
         with suppress(StorageError):
-            write_text(folder / COMPLETE, digest)
+            write_text(folder / _COMPLETE, digest)
 
 
 def _known_complete(folder: Path, manifest: dict[str, Any]) -> bool:
     """Return True if the counts of the manifest are those that the journal would give."""
     try:
-        known = (folder / COMPLETE).read_text(encoding="utf-8")
+        known = (folder / _COMPLETE).read_text(encoding="utf-8")
         return not manifest["replicates"]["missing"] and known == _complete_digest(
             folder, installation()
         )

@@ -165,7 +165,7 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
         "machine": {
             "system": f"{platform.system()} {platform.release()}",
             "architecture": platform.machine(),
-            "cpu": cpu_model(),
+            "cpu": _cpu_model(),
             "cores": os.cpu_count(),
         },
     }
@@ -242,7 +242,7 @@ def blas() -> list[dict[str, Any]]:
     ]
 
 
-def cpu_model() -> str:
+def _cpu_model() -> str:
     """Return the model of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

@@ -45,7 +45,7 @@ UNFINISHED = ".unfinished"
 FINISHED = ".finished"
 
 # Files and folders derived from the table and the settings.
-DERIVED = ("claims.json", "figures", "tables")
+_DERIVED = ("claims.json", "figures", "tables")
 
 RERUN_REMEDY = "Run the experiment again; finished replicates are not recomputed."
 
@@ -315,7 +315,7 @@ def _switching(folder: Path) -> Iterator[None]:
 
 def _outdated(folder: Path, home: Path) -> list[Path]:
     """Return the derived files and folders of the old state that do not belong to the new one."""
-    everything = [folder / name for name in DERIVED]
+    everything = [folder / name for name in _DERIVED]
     old, new = _table_in(folder), _table_in(home)
     if old is None or new is None:
         return everything
@@ -331,7 +331,7 @@ def _outdated(folder: Path, home: Path) -> list[Path]:
     before, after = map(_settings_by_output, texts)
     if before is None or after is None or before[""] != after[""]:
         return everything
-    files = [path for name in DERIVED for path in (folder / name).glob("*")]
+    files = [path for name in _DERIVED for path in (folder / name).glob("*")]
     outputs = {path: f"{path.parent.name}/{path.stem}" for path in files}
     outputs[folder / "claims.json"] = "claims"
     return [

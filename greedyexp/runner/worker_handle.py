@@ -26,7 +26,7 @@ from greedyexp.runner.work import Batch, DataMade, Result, Work
 
 # Replicates are computed in parallel. Threads inside a worker would only compete for the cores, and
 # the order of their sums could change the last digit.
-ONE_THREAD = dict.fromkeys(
+_ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
@@ -183,7 +183,7 @@ def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
         f" from greedyexp.runner.worker import main; main({end.fileno()}, {os.getpid()})"
     )
     # The fixed hash seed gives sets of strings the same order in every worker.
-    environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, **_ONE_THREAD, "PYTHONHASHSEED": "0"}
     try:
         with _signals_blocked():
             return subprocess.Popen(

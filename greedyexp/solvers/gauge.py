@@ -19,14 +19,14 @@ from greedyexp.theory.spectrum import spectrum
 TOLERANCE = 1e-12
 # Multipliers smaller than this fraction of the largest of their kind are zero at the accuracy of
 # the solver.
-INACTIVE = 1e-7
+_INACTIVE = 1e-7
 # A step with a larger relative duality gap is repeated by the interior point method.
-STEP_GAP = 1e-13
+_STEP_GAP = 1e-13
 # Stay at a point if the largest correlation of its move is below this fraction of the largest
 # correlation of the data.
-AT_REST = 1e-14
+_AT_REST = 1e-14
 # Largest number of constraint changes in a step, per dimension; about ten in total are usual.
-MOST_CHANGES = 100
+_MOST_CHANGES = 100
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _refitted(atoms, x, estimate, move):
 
 
 def _cleared(weight):
-    return np.where(np.abs(weight) > INACTIVE * np.abs(weight).max(), weight, 0.0)
+    return np.where(np.abs(weight) > _INACTIVE * np.abs(weight).max(), weight, 0.0)
 
 
 @dataclass(frozen=True)
@@ -223,10 +223,10 @@ class GaugeStep:
             # v = -c proves that zero is optimal: t, x and all multipliers are zero.
             return Step(coef.copy(), 0.0)
         found = _Pair(x, c, coef, coef, np.zeros_like(coef), self._dual)
-        if self._at_rest(c) and self._certificate(found) <= STEP_GAP:
+        if self._at_rest(c) and self._certificate(found) <= _STEP_GAP:
             return Step(coef.copy(), self._certificate(found))
         found = self._by_active_set(found)
-        if self._certificate(found) > STEP_GAP:
+        if self._certificate(found) > _STEP_GAP:
             answer = conic_step(space.atoms, x, c, self.lam, space.smoothness)
             if answer is not None:
                 # The v of the solver is near the solution, so few constraints still have to change.
@@ -244,14 +244,14 @@ class GaugeStep:
             self._space.smoothness,
             found.dual,
             np.flatnonzero(found.coef),
-            MOST_CHANGES * (len(found.x) + 1),
+            _MOST_CHANGES * (len(found.x) + 1),
         )
         return self._better(found, estimate, move, dual) if status == kernel.SOLVED else found
 
     def _at_rest(self, c):
         offset = self._space.atoms @ c
         largest = np.abs(offset + self._space.atoms @ self._dual).max()
-        return largest <= AT_REST * (np.abs(offset).max() + self.lam)
+        return largest <= _AT_REST * (np.abs(offset).max() + self.lam)
 
     def _better(self, found: _Pair, estimate, move, dual) -> _Pair:
         """Return a pair with the better point and, separately, the better multipliers.

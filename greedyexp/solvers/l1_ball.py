@@ -32,17 +32,17 @@ GAP = 1e-11
 EPS = np.finfo(float).eps
 ROUNDING = 4 * EPS
 # Largest allowance for rounding relative to R(0): a larger gap proves nothing.
-COARSEST = 1e-9
+_COARSEST = 1e-9
 # Below this fraction of R(0), no further progress is possible.
-FINEST = 1e-16
+_FINEST = 1e-16
 # For moments, the largest number of coefficients for which a matrix is formed.
-MOST_SETTLED = 2000
+_MOST_SETTLED = 2000
 
 # Required gap relative to R(0), for unsmoothed losses.
-UNSMOOTHED_GAP = 1e-10
-FEASIBLE = 1e-10
+_UNSMOOTHED_GAP = 1e-10
+_FEASIBLE = 1e-10
 # Largest number of entries of a design for which the simplex method is used; it is faster there.
-SIMPLEX_SIZE = 200_000
+_SIMPLEX_SIZE = 200_000
 
 
 def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
@@ -87,15 +87,15 @@ def minimise_over_ball(loss: Loss, radius: float) -> BallMinimum:
     value, gradient = loss.value_and_gradient(origin)
     steepest = float(np.abs(gradient).max())
     certify = partial(_certified, loss=loss, radius=radius, value_at_zero=value, steepest=steepest)
-    if radius * steepest <= FINEST * value:
+    if radius * steepest <= _FINEST * value:
         return certify(origin)
-    finest = FINEST * value + min(EPS * radius * steepest, GAP * value)
+    finest = _FINEST * value + min(EPS * radius * steepest, GAP * value)
     moments = spread_moments(loss)
     if moments is not None:
         best = certify(minimise_spread(loss, moments, radius))
         if best.converged:
             return best
-        other = certify(newton_on_face(loss, best.params, radius, finest, MOST_SETTLED))
+        other = certify(newton_on_face(loss, best.params, radius, finest, _MOST_SETTLED))
         return min(best, other, key=lambda one: one.gap)
     start = start_through_smoother(loss, radius) if has_conic(loss) else start_on_path(loss, radius)
     best = certify(newton_on_face(loss, start, radius, finest))
@@ -114,7 +114,7 @@ def _certified(
     gap: float = min(duality_gap(params, gradient, radius), value)
     size = max(steepest, float(loss.smoothness.max() * np.abs(params).sum()))
     allowed = float(GAP * value_at_zero + ROUNDING * radius * size)
-    allowed = min(allowed, COARSEST * value_at_zero)
+    allowed = min(allowed, _COARSEST * value_at_zero)
     if gap > allowed:
         gap = min(gap, _unconstrained_gap(loss, gradient, allowed))
     return BallMinimum.with_gap(params, value, gap, allowed)
@@ -154,7 +154,7 @@ def minimise_unsmoothed_over_ball(loss: SmoothedLoss, radius: float) -> BallMini
     methods = [dual.conic, dual.linear] if loss.ridge > 0.0 else [dual.linear, dual.conic]
     params = np.zeros(loss.size)
     value, below = loss.unsmoothed(params), 0.0
-    allowed = UNSMOOTHED_GAP * value
+    allowed = _UNSMOOTHED_GAP * value
     for method in methods:
         point, weights = method()
         reached = loss.unsmoothed(point)
@@ -192,10 +192,10 @@ class _Dual:
             A_ub=scipy.sparse.csc_array(matrix),
             b_ub=np.zeros(2 * d),
             bounds=[(self.low, 1.0)] * n + [(0.0, None)],
-            method="highs-ds" if n * d <= SIMPLEX_SIZE else "highs-ipm",
+            method="highs-ds" if n * d <= _SIMPLEX_SIZE else "highs-ipm",
             options={
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
+                "primal_feasibility_tolerance": _FEASIBLE,
+                "dual_feasibility_tolerance": _FEASIBLE,
             },
         )
         if found.x is None:

@@ -20,7 +20,7 @@ from greedyexp.losses.smoothed import SmoothedLoss
 STRAIGHT, BENT = 1e-5, 1e-3
 # Fraction of the largest curvature to add for piecewise quadratic losses. With fewer curved rows
 # than coefficients the model is flat along some moves; signs and kinks then limit the step.
-DAMPING = 1e-10
+_DAMPING = 1e-10
 ROUNDS = 400
 # Number of rounds in which the gap must halve, unless coefficients leave. It is larger for
 # piecewise quadratic losses, whose gap may increase temporarily.
@@ -28,10 +28,10 @@ PATIENCE, PIECES_PATIENCE = 8, 30
 # Recompute second derivatives that vary unless the gap falls below this fraction of the last gap.
 SLOW = 0.1
 # Fraction of a slope that may remain, with the opposite sign, at the end of a step.
-OVERSHOOT = 0.5
+_OVERSHOOT = 0.5
 SHORTEST = 1e-6
 # A norm is equal to the radius if it differs by less than this fraction.
-ON_BALL = 1e-12
+_ON_BALL = 1e-12
 # A coefficient may enter if its derivative exceeds that of the face by this fraction.
 BEYOND = 1e-12
 # Coefficients enter once the violation among those in use is below this fraction of the largest
@@ -93,7 +93,7 @@ def check_radius(radius: float) -> None:
         raise ConfigError(f"the radius must be a number > 0, but is {radius!r}.")
 
 
-def minimise_model(
+def _minimise_model(
     hessian: np.ndarray, slope: np.ndarray, at: np.ndarray, signs: np.ndarray, radius: float
 ) -> np.ndarray:
     """Return the minimiser of <slope, v - at> + (v - at)^T H (v - at) / 2, shape (k,).
@@ -190,7 +190,7 @@ class Hessian:
         loss = self.loss
         if isinstance(loss, SmoothedLoss):
             rows = columns[:, loss.bent(loss.arguments(w))]
-            damped = loss.ridge + DAMPING * float(loss.smoothness.max())
+            damped = loss.ridge + _DAMPING * float(loss.smoothness.max())
             return rows @ rows.T * (loss.beta / loss.n_samples) + damped * np.eye(len(used))
         block = columns[:, used]
         return 0.5 * (block + block.T)
@@ -256,7 +256,7 @@ def newton_on_face(
         signs = np.where(w[used] != 0.0, np.sign(w[used]), -np.sign(gradient[used]))
         moved = np.zeros_like(w)
         hessian = second.over(used, w, gradient)
-        moved[used] = minimise_model(hessian, gradient[used], w[used], signs, radius)
+        moved[used] = _minimise_model(hessian, gradient[used], w[used], signs, radius)
         moved = shrink_into_ball(moved, radius)
         if np.count_nonzero(moved) >= np.count_nonzero(w):
             since += 1
@@ -274,7 +274,7 @@ def _shorten(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
     ahead = loss.gradient(moved)
     while first < 0.0 and length > SHORTEST:
         slope = float(ahead @ move)
-        if slope <= -OVERSHOOT * first:
+        if slope <= -_OVERSHOOT * first:
             break
         # The root of the line through both slopes, not too close to either end.
         length *= min(max(first / (first - slope), 0.1), 0.9)
@@ -285,7 +285,7 @@ def _shorten(loss: Loss, w, gradient, moved) -> tuple[np.ndarray, np.ndarray]:
 
 def _working_set(w: np.ndarray, gradient: np.ndarray, radius: float) -> np.ndarray:
     """Return the coefficients in use, and the largest violators among the others."""
-    tight = float(np.abs(w).sum()) >= radius * (1.0 - ON_BALL)
+    tight = float(np.abs(w).sum()) >= radius * (1.0 - _ON_BALL)
     level = max(0.0, -float(gradient @ w) / radius) if tight else 0.0
     used = np.flatnonzero(w)
     left = np.abs(gradient[used] + level * np.sign(w[used])).max(initial=0.0)

@@ -18,32 +18,32 @@ from greedyexp.theory.semidefinite import settings
 
 # Factor between weights of the penalty until the path leaves the ball, and the smallest weight
 # relative to the first.
-PATH_FACTOR = 0.3
-LAST_WEIGHT = 1e-8
+_PATH_FACTOR = 0.3
+_LAST_WEIGHT = 1e-8
 # Accuracy of the path relative to the largest weight, and of the norm relative to the radius.
-VIOLATION = 1e-9
-CLOSE_TO_BALL = 1e-6
-MAX_STEPS = 60
-PATH_ROOTS = 30
+_VIOLATION = 1e-9
+_CLOSE_TO_BALL = 1e-6
+_MAX_STEPS = 60
+_PATH_ROOTS = 30
 # A fit that violates its conditions by more than this fraction of the weight is useless.
-LOST_PATH = 0.1
+_LOST_PATH = 0.1
 
 # Factor of beta from one loss to the next.
-SOFTER_FACTOR = 3.0
+_SOFTER_FACTOR = 3.0
 # Gap at which to leave a smoother loss, relative to its risk at zero.
-ROUGH = 1e-5
+_ROUGH = 1e-5
 # Largest number of Newton and bisection steps to the root of a monotone piecewise linear function.
-SPREAD_ROOTS = 200
+_SPREAD_ROOTS = 200
 CORRECTIONS = 3
 # Accuracy of the solver, relative and absolute.
-CONIC_TOLERANCE = 1e-12
+_CONIC_TOLERANCE = 1e-12
 # Coefficients smaller than this fraction of the radius are zero at the accuracy of the solver.
-CONIC_ZERO = 1e-9
+_CONIC_ZERO = 1e-9
 # Number of rounds that add features; numbers to add at first and later; relative violation below
 # which no feature is missing.
-CONIC_ROUNDS = 30
+_CONIC_ROUNDS = 30
 FIRST_FEATURES, MORE_FEATURES, MORE_PART = 30, 20, 0.25
-CONIC_EXCESS = 1e-8
+_CONIC_EXCESS = 1e-8
 
 
 def start_on_path(loss: Loss, radius: float) -> np.ndarray:
@@ -58,17 +58,17 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     radius : float > 0
     """
     fit = L1Fit(loss)
-    tolerance = VIOLATION * (fit.largest or loss.scale)
+    tolerance = _VIOLATION * (fit.largest or loss.scale)
 
     def norm_at(weight: float) -> float | None:
-        fit.follow(weight, tolerance, MAX_STEPS)
-        return None if fit.residual > LOST_PATH * weight else float(np.abs(fit.params).sum())
+        fit.follow(weight, tolerance, _MAX_STEPS)
+        return None if fit.residual > _LOST_PATH * weight else float(np.abs(fit.params).sum())
 
     above, inside, lam = fit.largest, 0.0, fit.largest
     while True:
-        if lam <= LAST_WEIGHT * fit.largest:
+        if lam <= _LAST_WEIGHT * fit.largest:
             return shrink_into_ball(fit.params, radius)
-        lam *= PATH_FACTOR
+        lam *= _PATH_FACTOR
         norm = norm_at(lam)
         if norm is None or norm >= radius:
             break
@@ -76,8 +76,8 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     if norm is None:
         return shrink_into_ball(fit.params, radius)
     below, outside = lam, norm
-    for count in range(PATH_ROOTS):
-        if abs(norm - radius) <= CLOSE_TO_BALL * radius:
+    for count in range(_PATH_ROOTS):
+        if abs(norm - radius) <= _CLOSE_TO_BALL * radius:
             break
         part = (radius - inside) / (outside - inside)
         # Halve in every third step: the secant method is slow on strongly curved paths.
@@ -106,11 +106,11 @@ def start_through_smoother(loss: SmoothedLoss, radius: float) -> np.ndarray:
     softest = 1.0 / float(np.abs(loss.arguments(origin)).max())
     betas = [loss.beta]
     while betas[-1] > softest:
-        betas.append(betas[-1] / SOFTER_FACTOR)
+        betas.append(betas[-1] / _SOFTER_FACTOR)
     w = start_on_path(_with_beta(loss, betas[-1]), radius)
     for beta in betas[-2:0:-1]:
         softer = _with_beta(loss, beta)
-        w = newton_on_face(softer, w, radius, ROUGH * softer.value(origin))
+        w = newton_on_face(softer, w, radius, _ROUGH * softer.value(origin))
     return w
 
 
@@ -181,7 +181,7 @@ class _SpreadQuadratic:
         """Return the minimiser with penalty lam ||w||_1, shape (d,)."""
         below, above = -np.inf, np.inf
         t = self._shared
-        for _ in range(SPREAD_ROOTS):
+        for _ in range(_SPREAD_ROOTS):
             w = self._soft(t, lam)
             excess = float(self.u @ w) - t
             if excess > 0.0:
@@ -245,7 +245,7 @@ def conic_start(loss: SmoothedLoss, radius: float, near: np.ndarray) -> np.ndarr
     used = np.union1d(np.flatnonzero(near), steepest)
     w = np.zeros(loss.size)
     offsets = loss.arguments(w)
-    for _ in range(CONIC_ROUNDS):
+    for _ in range(_CONIC_ROUNDS):
         w[:] = 0.0
         w[used] = solve_dual(
             loss.rows(used), offsets, loss.low, 1.0 / loss.beta, loss.ridge, radius
@@ -253,7 +253,7 @@ def conic_start(loss: SmoothedLoss, radius: float, near: np.ndarray) -> np.ndarr
         outside = np.abs(loss.gradient(w))
         level = float(outside[used].max())
         outside[used] = 0.0
-        over = np.flatnonzero(outside > level * (1.0 + CONIC_EXCESS))
+        over = np.flatnonzero(outside > level * (1.0 + _CONIC_EXCESS))
         if not len(over):
             break
         order = np.argsort(-outside[over], kind="stable")
@@ -317,7 +317,7 @@ def solve_dual(
         scipy.sparse.csc_matrix(bounds),
         right,
         [clarabel.NonnegativeConeT(len(right))],
-        settings(CONIC_TOLERANCE, CONIC_TOLERANCE),
+        settings(_CONIC_TOLERANCE, _CONIC_TOLERANCE),
     )
     solution = solver.solve()
     multipliers = np.array(solution.z)
@@ -325,5 +325,5 @@ def solve_dual(
     weights = np.clip(np.array(solution.x)[:n], low, 1.0)
     if not (np.isfinite(w).all() and np.isfinite(weights).all()):
         return np.zeros(k), np.zeros(n)
-    w[np.abs(w) <= CONIC_ZERO * radius] = 0.0
+    w[np.abs(w) <= _CONIC_ZERO * radius] = 0.0
     return shrink_into_ball(w, radius), weights

@@ -12,8 +12,8 @@ from greedyexp.problems.checks import require_memory
 # Fraction of a second derivative to add to it; for dense coefficients, a fraction of the largest
 # one. Differences of gradients are noisy, and the model must not be concave where the loss is flat.
 FLOOR = 1e-6
-DENSE_FLOOR = 1e-7
-SWEEPS = 10
+_DENSE_FLOOR = 1e-7
+_SWEEPS = 10
 ROUNDS = 200
 
 # Step of the differences of gradients, in units that bound curvatures below 1 by 1.
@@ -24,14 +24,14 @@ SUFFICIENT = 1e-4
 CLOSE = 1e-8
 SHORTEST = 1e-10
 # Number of steps after which to recompute second derivatives.
-STALE = 25
+_STALE = 25
 # Coefficients enter once the violation among those in use is below this fraction of the largest
 # violation.
 EAGER = 0.1
 # At most this number of coefficients enters at a time, or as many as are not zero.
 FEW = 100
 # Accuracy of the model's minimiser, relative to the current residual.
-INNER = 1e-3
+_INNER = 1e-3
 
 
 class QuadraticModel:
@@ -63,7 +63,7 @@ class QuadraticModel:
         curvature[curvature == 0.0] = 1.0
         own[np.diag_indices(k)] = curvature
         dense = old < self.n_dense
-        own[np.diag_indices(k)] += DENSE_FLOOR * curvature.max() if dense else FLOOR * curvature
+        own[np.diag_indices(k)] += _DENSE_FLOOR * curvature.max() if dense else FLOOR * curvature
         # Scale second derivatives to one. Otherwise an intercept with large features would count as
         # linearly dependent on them.
         units = np.sqrt(self.hessian.diagonal())[:, None]
@@ -144,7 +144,7 @@ def _minimise(
     hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, lam: float, tolerance: float
 ) -> np.ndarray:
     for _ in range(ROUNDS):
-        if descend_quadratic(hessian, slope, u, lam, tolerance, SWEEPS):
+        if descend_quadratic(hessian, slope, u, lam, tolerance, _SWEEPS):
             break
         while _step_to_sign_change(hessian, slope, u, lam):
             pass
@@ -233,7 +233,7 @@ class L1Fit:
                 return True
             if EAGER * self._outside >= self._inside:
                 self._enter(self._violators())
-            elif count % STALE == 0:
+            elif count % _STALE == 0:
                 self._refresh()
             if not self._step(tolerance):
                 break
@@ -294,7 +294,7 @@ class L1Fit:
         """Minimise the model and search towards its minimiser; return False without progress."""
         size, q, working = self.loss.size, self.loss.n_dense, self._working
         own = working[q:]
-        accuracy = INNER * max(self._inside, tolerance)
+        accuracy = _INNER * max(self._inside, tolerance)
         dense, found = self._model.minimise(
             self._gradient[working], self.params[own], self._lam, accuracy
         )

@@ -9,7 +9,7 @@ from greedyexp.problems.problem import Problem
 
 # Largest correlation of a column of the support with the residual, relative to the norms of the
 # column and the response, that a least-squares fit may leave.
-STATIONARY = 1e-9
+_STATIONARY = 1e-9
 
 
 def certify(
@@ -35,9 +35,9 @@ def certify(
     message : str
         Empty if the given fits are accurate.
     """
-    if smallest >= REFIT and stationarity(problem, coef[-1]) <= STATIONARY:
+    if smallest >= REFIT and stationarity(problem, coef[-1]) <= _STATIONARY:
         return coef, loss, ""
-    coef = np.stack([from_design(problem, one) for one in coef])
+    coef = np.stack([_from_design(problem, one) for one in coef])
     loss = np.array([squared_loss(problem, one) for one in coef])
     return coef, loss, "nearly dependent columns: every fit was redone from the design."
 
@@ -63,7 +63,7 @@ def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
     return float(np.max(slope, where=coef != 0, initial=0.0))
 
 
-def from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
+def _from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
     """Return the least-squares fit on the support of ``coef`` (p, r), by a factorisation of X."""
     fit = np.zeros_like(coef)
     for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):

@@ -17,7 +17,7 @@ from greedyexp.solvers.working_set import TaskDesigns
 
 # Extra points are inserted where lam falls below this fraction of the point before: a warm start
 # from far away costs more than the points on the way.
-LONGEST_STEP = 0.5
+_LONGEST_STEP = 0.5
 
 # A Gram matrix of more features than this pays only if this number of paths share it.
 FEW_FEATURES, MANY_PATHS = 1024, 4
@@ -213,8 +213,8 @@ def _with_stepping_stones(lam: np.ndarray, largest: float) -> tuple[np.ndarray, 
     asked = []
     last = largest
     for value in lam:
-        if value < LONGEST_STEP * last:
-            count = int(np.ceil(np.log(value / last) / np.log(LONGEST_STEP)))
+        if value < _LONGEST_STEP * last:
+            count = int(np.ceil(np.log(value / last) / np.log(_LONGEST_STEP)))
             steps.extend(np.geomspace(last, value, count + 1)[1:-1])
         asked.append(len(steps))
         steps.append(float(value))

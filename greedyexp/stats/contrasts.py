@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 # p-values below this are reported as this value.
-SMALLEST_P = 1e-9
+_SMALLEST_P = 1e-9
 # Relative rounding error of a variance whose terms cancel.
 CANCELLED = 1e-14
 
@@ -85,11 +85,11 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
         low, high = interval_at(1 - 2 * scipy.special.ndtr(-z))
         return value < low or value > high
 
-    out, inside = 1e-3, float(-scipy.special.ndtri(SMALLEST_P / 2))
+    out, inside = 1e-3, float(-scipy.special.ndtri(_SMALLEST_P / 2))
     if not excluded(out):
         return 1.0
     if excluded(inside):
-        return SMALLEST_P
+        return _SMALLEST_P
     # Down to 1e-9 the p-value falls by a factor exp(-z dz) with z at most 6.2.
     while inside - out > 1.5e-4:
         middle = (out + inside) / 2

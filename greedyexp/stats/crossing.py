@@ -12,7 +12,7 @@ from greedyexp.stats.proportions import CONFIDENCE, checked_confidence, checked_
 # An end further from the data than this multiple of their range counts as infinite.
 FAR = 1e4
 # A logit at which the probability is 0 or 1 in double precision.
-CERTAIN = 1e3
+_CERTAIN = 1e3
 # Shares of successes below this fraction of the level are far from it; likewise for failures.
 _NEAR = 0.4
 # Fraction of the error probability for the tests of single points.
@@ -263,7 +263,7 @@ class _Profile:
         distance = self.x - tau
         if self.last_loss <= tau <= self.first_win:
             # A step at tau fits all trials except those made exactly there.
-            steps = np.where(distance == 0, self.offset, CERTAIN * np.sign(distance))
+            steps = np.where(distance == 0, self.offset, _CERTAIN * np.sign(distance))
             return self._ratio_root(steps) - z
         b = self._best_slope(distance)
         # The next call is for a nearby tau, whose best slope is close to this one.
@@ -358,7 +358,7 @@ def _mixed_at_one_point(profile: _Profile) -> tuple[float, float, float, float]:
     here = profile.last_loss
     at = profile.x == here
     share = float(profile.successes[at][0] / profile.trials[at][0])
-    logits = np.where(at, scipy.special.logit(share), CERTAIN * np.sign(profile.x - here))
+    logits = np.where(at, scipy.special.logit(share), _CERTAIN * np.sign(profile.x - here))
     profile.best = profile.log_likelihood(logits)
     # The supremum is the limit from the side on which the point is on the correct side.
     nudge = 1e-9 * np.sign(profile.offset - scipy.special.logit(share))

@@ -19,7 +19,7 @@ from greedyexp.results.summaries import (
     Metrics,
     MetricStyle,
     Published,
-    compare,
+    compare_means,
     comparison_notes,
     is_single,
     metric_columns,
@@ -63,7 +63,7 @@ def comparison(
     """
     shown = metric_styles(metrics)
     frame = rows_where(frame, where)
-    means = compare(frame, context, row=row, metrics=shown, published=published)
+    means = compare_means(frame, context, row=row, metrics=shown, published=published)
     titles = context.titled(list(means["algorithm"].unique()))
     heading = short_name(row)
     what = "value of" if is_single(context) else "mean of"
@@ -105,7 +105,7 @@ def timing(
     seconds. The published seconds and their ratio are in brackets.
     """
     frame = rows_where(replicates(frame) if "record" in frame.columns else frame, where)
-    means = compare(
+    means = compare_means(
         frame,
         context,
         row=row,

@@ -13,7 +13,7 @@ from greedyexp.problems.moments import DenseMoments
 from greedyexp.problems.problem import Problem
 
 # Traits of the problems made here.
-MADE = (
+_MADE = (
     *("truth", "noise_std", "test_rows", "rows", "multi_task", "one_response"),
     *("labels", "two_values", "chains", "moments"),
 )
@@ -30,11 +30,11 @@ class Given(NamedTuple):
 
 def refuse_unknown(needs: Collection[str]) -> None:
     """Raise ``ConfigError`` for a trait of which no problems are made here."""
-    unknown = sorted(set(needs) - set(MADE))
+    unknown = sorted(set(needs) - set(_MADE))
     if unknown:
         raise ConfigError(
             f"the checks have no problems with the trait '{unknown[0]}'.",
-            remedy=f"Known: {', '.join(MADE)}.",
+            remedy=f"Known: {', '.join(_MADE)}.",
         )
 
 

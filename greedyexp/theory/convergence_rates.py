@@ -38,7 +38,7 @@ from greedyexp.theory.l1_curvature import curvature_l1_sdp, relaxation_fits
 from greedyexp.theory.spectrum import spectrum
 
 # For dependent columns of a higher rank, the relaxation takes minutes.
-LARGEST_RANK = 80
+_LARGEST_RANK = 80
 # A run needs the constants of a design once for each algorithm.
 REMEMBERED = 16
 
@@ -247,7 +247,7 @@ def _remembered_curvature(content: bytes, shape: tuple[int, int]) -> Constant:
     P = np.frombuffer(content).reshape(shape)
     p, rank = shape[1], spectrum(P).rank
     simple = lojasiewicz_l2(P) / p
-    if not relaxation_fits(rank, p) or (rank < p and rank > LARGEST_RANK):
+    if not relaxation_fits(rank, p) or (rank < p and rank > _LARGEST_RANK):
         return simple
     relaxed = curvature_l1_sdp(P)
     return relaxed if relaxed.lower >= simple.lower else simple

@@ -30,13 +30,13 @@ from greedyexp.theory.semidefinite import Triangle, best_mixture
 from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 
 # Largest number of columns whose sign vectors are enumerated; 2^19 of them take 10 ms.
-MOST_COLUMNS = 20
+_MOST_COLUMNS = 20
 # Largest number of facets of a polytope; Qhull lists them within seconds.
-MOST_FACETS = 200_000
+_MOST_FACETS = 200_000
 # Qhull merges facets that agree to about this fraction of the largest coordinate.
-HULL = 1e-11
+_HULL = 1e-11
 # The conic solver factors a dense matrix of about this many rows at every step (8000: 0.5 GB).
-LARGEST_SYSTEM = 8000
+_LARGEST_SYSTEM = 8000
 
 
 def curvature_l1(design) -> Constant:
@@ -72,7 +72,7 @@ def curvature_l1(design) -> Constant:
     if not enumeration_fits(rank, p):
         raise DataError(
             f"{p} columns of rank {rank} are too many for the exact constant.",
-            remedy=f"Take at most {MOST_COLUMNS} columns, or the relaxation mu1_sdp.",
+            remedy=f"Take at most {_MOST_COLUMNS} columns, or the relaxation mu1_sdp.",
         )
     return _by_signs(P, known) if rank == p else _by_facets(P, known)
 
@@ -80,8 +80,8 @@ def curvature_l1(design) -> Constant:
 def enumeration_fits(rank: int, p: int) -> bool:
     """Return True if ``curvature_l1`` accepts p columns of this rank, at most min(n, p)."""
     if rank == p:
-        return p <= MOST_COLUMNS
-    return _most_facets(rank, p) <= MOST_FACETS
+        return p <= _MOST_COLUMNS
+    return _most_facets(rank, p) <= _MOST_FACETS
 
 
 def _most_facets(rank: int, p: int) -> float:
@@ -125,7 +125,7 @@ def _by_facets(P: np.ndarray, known: Spectrum) -> Constant:
         facets = scipy.spatial.ConvexHull(np.concatenate([B, -B], axis=1).T / scale).equations
         nearest = int(np.argmax(facets[:, -1]))
         normal, distance = facets[nearest, :-1], -float(facets[nearest, -1]) * scale
-    hidden = (HULL + 4 * known.rank * EPS) * scale + known.error
+    hidden = (_HULL + 4 * known.rank * EPS) * scale + known.error
     reached = float(np.abs(normal @ B).max() / np.linalg.norm(normal))
     lower = max(distance - hidden, 0.0) ** 2 / n
     upper = (reached + 4 * known.rank * EPS * scale + known.error) ** 2 / n
@@ -170,7 +170,7 @@ def curvature_l1_sdp(design, *, tol: float = 1e-6) -> Constant:
         raise DataError(
             f"the relaxation for {p} columns of rank {rank} needs dense matrices beyond memory;"
             f" up to {LARGEST_ORDER} independent columns fit, else a rank with"
-            f" rank (rank + 1) / 2 + p <= {LARGEST_SYSTEM}."
+            f" rank (rank + 1) / 2 + p <= {_LARGEST_SYSTEM}."
         )
     eta, factor = _independent(known, tol) if rank == p else _dependent(known, tol)
     lower = _from_weights(P, eta, rank)
@@ -182,7 +182,7 @@ def relaxation_fits(rank: int, p: int) -> bool:
     """Return True if ``curvature_l1_sdp`` accepts p columns of this rank, at most min(n, p)."""
     if rank == p:
         return p <= LARGEST_ORDER
-    return rank * (rank + 1) // 2 + p <= LARGEST_SYSTEM
+    return rank * (rank + 1) // 2 + p <= _LARGEST_SYSTEM
 
 
 def _independent(known: Spectrum, tol: float):

@@ -17,7 +17,7 @@ from greedyexp.theory.semidefinite import Triangle, solve_conic
 from greedyexp.theory.spectrum import EPS
 
 # A safety limit: hard covariances of 50 columns need 50 sweeps.
-MOST_SWEEPS = 5000
+_MOST_SWEEPS = 5000
 # Largest order: three dense matrices of this order take 1 GB.
 LARGEST_ORDER = 6000
 
@@ -45,7 +45,7 @@ class MaxCut:
     sweeps: int
 
 
-def max_cut(C: np.ndarray, *, tol: float = 1e-6, most_sweeps: int = MOST_SWEEPS) -> MaxCut:
+def max_cut(C: np.ndarray, *, tol: float = 1e-6, most_sweeps: int = _MOST_SWEEPS) -> MaxCut:
     """Solve max Tr(C Z), Z positive semidefinite, diag Z <= 1.
 
     Low-rank block coordinate ascent runs until a Cholesky factor proves

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A binomial variable of n draws is within DEVIATIONS sqrt(n) / 2 of its mean except with
-# probability 2 exp(-DEVIATIONS^2 / 2) < 1e-42 (Hoeffding).
-DEVIATIONS = 14.0
+# A binomial variable of n draws is within _DEVIATIONS sqrt(n) / 2 of its mean except with
+# probability 2 exp(-_DEVIATIONS^2 / 2) < 1e-42 (Hoeffding).
+_DEVIATIONS = 14.0
 # Largest number of values of a sum that is enumerated.
-MOST_ATOMS = 2**22
+_MOST_ATOMS = 2**22
 # Standard deviations beyond which the tail of a Gaussian is far below rounding.
-TAIL = 9.0
+_TAIL = 9.0
 # Nodes and weights whose factors are computed at once, and the limit on all factors.
 NODES, WEIGHTS = 1024, 256
-MOST_FACTORS = 2**27
+_MOST_FACTORS = 2**27
 # Weights closer than this fraction of the largest count as equal.
 EQUAL = 1e-12
 # A smaller product contributes nothing, as all further factors are at most one.
@@ -51,7 +51,7 @@ def sign_counts(size: int, bias: float) -> tuple[np.ndarray, np.ndarray]:
         return np.array([bias * size]), np.ones(1)
     chance = 0.5 * (1.0 + bias)
     mode = min(size, int((size + 1) * chance))
-    reach = math.ceil(0.5 * DEVIATIONS * math.sqrt(size)) + 1
+    reach = math.ceil(0.5 * _DEVIATIONS * math.sqrt(size)) + 1
     low, high = max(0, mode - reach), min(size, mode + reach)
     # P(j + 1) / P(j) for the number j of signs +1.
     j = np.arange(low, high, dtype=np.float64)
@@ -120,8 +120,8 @@ def _listed(
     values: np.ndarray, counts: np.ndarray, bias: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return all values of the sum and their probabilities; None if there are too many."""
-    reach = np.minimum(counts, np.ceil(DEVIATIONS * np.sqrt(counts)) + 2.0)
-    if np.log(reach + 1.0).sum() > math.log(MOST_ATOMS):
+    reach = np.minimum(counts, np.ceil(_DEVIATIONS * np.sqrt(counts)) + 2.0)
+    if np.log(reach + 1.0).sum() > math.log(_MOST_ATOMS):
         return None
     sums, chances = np.zeros(1), np.ones(1)
     for value, count in zip(values, counts, strict=True):
@@ -140,20 +140,20 @@ def _by_series(
     centre = abs(bias * float(counts @ values) - target)
     # sigma is at most the deviation of V itself.
     length = min(
-        centre + TAIL * math.sqrt(2.0) * deviation,
-        float(counts @ np.abs(values)) + abs(target) + TAIL * deviation,
+        centre + _TAIL * math.sqrt(2.0) * deviation,
+        float(counts @ np.abs(values)) + abs(target) + _TAIL * deviation,
     )
     nodes = np.zeros(0)
     terms = np.zeros(0)
-    wanted = math.ceil(TAIL * length / (2.0 * math.pi * deviation)) + 1
+    wanted = math.ceil(_TAIL * length / (2.0 * math.pi * deviation)) + 1
     while True:
         fresh = (2.0 * np.arange(len(nodes), wanted) + 1.0) * (math.pi / length)
         nodes = np.append(nodes, fresh)
         terms = np.append(terms, _transform(fresh, values, counts, bias, target))
-        sigma = TAIL / nodes[-1]
+        sigma = _TAIL / nodes[-1]
         smooth = terms * np.exp(-0.5 * (sigma * nodes) ** 2)
         margin = sigma**2 * max(0.0, 2.0 / length * float(smooth.sum()))
-        if margin <= tolerance or 2 * wanted * len(values) > MOST_FACTORS:
+        if margin <= tolerance or 2 * wanted * len(values) > _MOST_FACTORS:
             break
         wanted *= 2
     above = 0.5 * length - 4.0 / length * float((smooth / nodes**2).sum())

@@ -21,7 +21,7 @@ EPS = float(np.finfo(float).eps)
 # Centring and scaling turn zero singular values into about max(n, p) eps s_1, or several times as
 # much if means are a hundred standard deviations from zero. With larger means these values count as
 # nonzero.
-RANK_MARGIN = 10.0
+_RANK_MARGIN = 10.0
 # The squares of numbers outside this range overflow or vanish.
 LARGEST, SMALLEST = 1e140, 1e-140
 # The decomposition of one design is needed again for each algorithm, by optimum and constants.
@@ -54,7 +54,7 @@ class Spectrum:
     def floor(self) -> float:
         """The level above which singular values count."""
         size = max(len(self.left), len(self.right))
-        return RANK_MARGIN * size * EPS * float(self.values[0])
+        return _RANK_MARGIN * size * EPS * float(self.values[0])
 
     @property
     def smallest(self) -> float:

@@ -28,8 +28,8 @@ import numpy as np
 from greedyexp.theory.sign_sums import Mean, mean_distance, sign_counts
 
 # The assumptions of the theorems.
-MOST_EPSILON = 0.1
-LEAST_NORM = 2.0
+_MOST_EPSILON = 0.1
+_LEAST_NORM = 2.0
 # Relative rounding error that is allowed above epsilon.
 ROUNDING = 1e-12
 # With more features the binomial distribution takes too long.
@@ -223,7 +223,7 @@ def _accuracy(epsilon: float) -> float:
 
 
 def _check_theorem(l1_norm: float, epsilon: float) -> None:
-    if not l1_norm > LEAST_NORM:
+    if not l1_norm > _LEAST_NORM:
         raise ValueError(f"Theorems 6 and 7 need B1 > 2, but B1 is {l1_norm:g}.")
-    if not 0.0 < epsilon <= MOST_EPSILON:
+    if not 0.0 < epsilon <= _MOST_EPSILON:
         raise ValueError(f"Theorems 6 and 7 need epsilon in (0, 0.1], not {epsilon:g}.")

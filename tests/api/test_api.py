@@ -1,6 +1,7 @@
 """solve and run from Python."""
 
 import pickle
+import signal
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,14 @@ def test_one_estimate_has_no_objective_and_takes_scalars_of_numpy(tasks, parts):
     assert len(three.support) == 3
 
 
+@pytest.fixture
+def default_sigint():
+    """Python's own handler, which is missing where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 STOPPING = """
 import os
 import signal
@@ -244,7 +253,7 @@ def stopping(problem):
 """
 
 
-def test_ctrl_c_reaches_the_caller_of_run_and_the_same_call_goes_on(tmp_path):
+def test_ctrl_c_reaches_the_caller_of_run_and_the_same_call_goes_on(tmp_path, default_sigint):
     plugin = tmp_path / "stopping.py"
     plugin.write_text(STOPPING.replace("STOPPED", str(tmp_path / "pressed")))
     experiment = {

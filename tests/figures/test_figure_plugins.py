@@ -135,7 +135,7 @@ def test_a_mistake_of_the_package_stays_one(folder, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("greedyexp.figures.comparison.compare", broken)
+    monkeypatch.setattr("greedyexp.figures.comparison.compare_means", broken)
     configure(folder, figures=[BUILT_IN])
     with pytest.raises(RuntimeError, match="a bug"):
         draw(folder)

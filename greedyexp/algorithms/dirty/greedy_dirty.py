@@ -22,7 +22,7 @@ from greedyexp.theory import noise as theory
 DEFAULT_FRACTIONS = (0.05, 0.25, 0.5, 0.75, 0.95)
 Weight = Annotated[float, Field(ge=1)]
 Threshold = Annotated[float, Field(ge=0)]
-UNLIMITED = np.iinfo(np.int64).max
+_UNLIMITED = np.iinfo(np.int64).max
 
 
 def check(shape: dict, *, w, c, max_support: int | None, **_) -> None:
@@ -269,7 +269,7 @@ def _path(
         per_class,
         wanted.stop,
         wanted.relative_floor,
-        UNLIMITED if max_support is None else max_support,
+        _UNLIMITED if max_support is None else max_support,
     )
     if wanted.asked is None:
         # Keep the last estimate even if max_support ended the run above the range.

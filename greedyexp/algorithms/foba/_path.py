@@ -23,13 +23,13 @@ Function = TypeVar("Function", bound=Callable[..., Path])
 SIZES = ("max_features", "max_groups")
 
 # Relative difference between two ways to compute a goodness.
-MARGIN = 1e-6
+_MARGIN = 1e-6
 # The theorems require a value strictly above the threshold.
 BEYOND = 1e-6
 # Lower bound on the cost of a feature in the proofs, as a fraction of the recorded decrease.
 RATIO = 0.5
 # The least goodness for which the theorems hold, from rho_+(1), rho_- and ||grad Q(bbar)||_inf.
-THRESHOLDS: dict[type[Rule], Callable[[float, float, float], float]] = {
+_THRESHOLDS: dict[type[Rule], Callable[[float, float, float], float]] = {
     Slope: gradient_threshold,
     Gain: gain_threshold,
     BoundedGain: gain_threshold,
@@ -68,7 +68,7 @@ def selection(
         paper=paper,
         requires=param.needs,
         check=check,
-        theory=gradient_theory if threshold == "epsilon" else gain_theory,
+        theory=_gradient_theory if threshold == "epsilon" else _gain_theory,
         theory_requires=("truth",),
         takes_sparse=True,
         stops=(threshold, *SIZES),
@@ -244,12 +244,12 @@ def _history(run: Run, rule: Rule) -> dict[str, np.ndarray]:
     return history
 
 
-def gradient_theory(problem: Problem, *, unit: str, **params) -> dict[str, np.ndarray]:
+def _gradient_theory(problem: Problem, *, unit: str, **params) -> dict[str, np.ndarray]:
     """epsilon = ||grad Q(b)||_inf at the best fit b on the true support, or that of Theorem 2."""
     return {"epsilon": _prescribed(problem, slope_rule(unit), **params)}
 
 
-def gain_theory(problem: Problem, *, judge: str, prune: bool, **params) -> dict[str, np.ndarray]:
+def _gain_theory(problem: Problem, *, judge: str, prune: bool, **params) -> dict[str, np.ndarray]:
     """delta that leaves no gain at the best fit on the true support, or that of Theorem 1."""
     return {"delta": _prescribed(problem, gain_rule(judge, prune), **params)}
 
@@ -271,7 +271,7 @@ def _prescribed(
     # The best goodness on the true support, and a margin for rounding: a run that reaches the true
     # support ends there.
     fit = _fit_of_truth(problem, bound)[0]
-    return np.array([rule(bound).best(fit)[1] * (1.0 + MARGIN)])
+    return np.array([rule(bound).best(fit)[1] * (1.0 + _MARGIN)])
 
 
 def threshold_of_theorem(
@@ -293,7 +293,7 @@ def threshold_of_theorem(
     loss : Loss
         The loss, bound to the problem.
     rule : subclass of Rule
-        One of ``THRESHOLDS``: those of ``foba_obj`` (delta) and ``foba_gdt`` (epsilon).
+        One of ``_THRESHOLDS``: those of ``foba_obj`` (delta) and ``foba_gdt`` (epsilon).
     ratio : float in [1/2, 1]
 
     Raises
@@ -308,7 +308,7 @@ def threshold_of_theorem(
     ----------
     Liu, Fujimaki & Ye (2014), Theorems 1, 2, 4 and 5.
     """
-    threshold = THRESHOLDS.get(rule)
+    threshold = _THRESHOLDS.get(rule)
     if threshold is None or ratio < RATIO:
         raise ConfigError(
             "the theorems require single features, judge: coordinate and backward_ratio >= 1/2.",

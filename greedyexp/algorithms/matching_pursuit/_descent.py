@@ -18,7 +18,7 @@ from greedyexp.theory.spectrum import checked_design
 
 # The Gram matrix (at most 32 MB) is kept up to this number of features. It costs as much as p
 # steps; each step then costs p instead of n p.
-MOST_GRAM_FEATURES = 2048
+_MOST_GRAM_FEATURES = 2048
 
 
 def check_single_task(shape: dict, **_) -> None:
@@ -110,7 +110,7 @@ class CompiledIteration(Iteration):
 
     def __init__(self, task: Task, rule: int, lam: float, smoothness: float, *, gram: bool):
         p = task.design.shape[1]
-        kept = gram and p <= MOST_GRAM_FEATURES
+        kept = gram and p <= _MOST_GRAM_FEATURES
         self.lam = lam
         self._rule = rule
         self._descent = Descent(

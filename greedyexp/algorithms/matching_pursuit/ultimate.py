@@ -25,7 +25,7 @@ from greedyexp.solvers.gauge import GaugeStep, gauge_coordinates
 from greedyexp.theory import convergence_rates
 
 # Relative duality gap of a step above which the iterates are reported as unreliable.
-TOLERATED = 1e-12
+_TOLERATED = 1e-12
 
 
 class UltimateIteration(SteppedIteration):
@@ -51,7 +51,7 @@ class UltimateIteration(SteppedIteration):
     def step(self, coef: np.ndarray) -> np.ndarray:
         step = self._gauge_step(coef)
         self.certificate = max(self.certificate, step.certificate)
-        if step.certificate > TOLERATED and not self.trouble:
+        if step.certificate > _TOLERATED and not self.trouble:
             self.trouble = (
                 f"the step of iteration {self.iteration + 1} was solved only to a relative duality"
                 f" gap of {step.certificate:.1e}."

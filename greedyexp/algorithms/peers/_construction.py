@@ -15,7 +15,7 @@ from greedyexp.core.packages import distribution_of
 _METHODS = ("fit", "get_params", "set_params")
 
 
-def construct(path: str, params: Mapping[str, Any]) -> Any:
+def _construct(path: str, params: Mapping[str, Any]) -> Any:
     """Return a new object of a class.
 
     Parameters
@@ -59,7 +59,7 @@ def estimator_of(path: str, params: Mapping[str, Any], point: Mapping[str, Any])
     ConfigError
         If a class cannot be imported, is not an estimator, or has no such parameters.
     """
-    estimator = construct(path, params)
+    estimator = _construct(path, params)
     lacking = [name for name in _METHODS if not callable(getattr(estimator, name, None))]
     if lacking:
         raise ConfigError(
@@ -124,7 +124,7 @@ def distributions(path: str, params: Any) -> list[str]:
 def _built(value: Any) -> Any:
     if isinstance(value, Mapping):
         if "class" in value and value.keys() <= {"class", "params"}:
-            return construct(str(value["class"]), value.get("params") or {})
+            return _construct(str(value["class"]), value.get("params") or {})
         return {name: _built(item) for name, item in value.items()}
     return [_built(item) for item in value] if isinstance(value, list) else value
 

@@ -14,12 +14,12 @@ from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
 
-def prepare_celer(**_) -> None:
+def _prepare_celer(**_) -> None:
     """Import celer."""
     celer_lasso(small_problem())
 
 
-def prepare_sklearn(**_) -> None:
+def _prepare_sklearn(**_) -> None:
     """Import scikit-learn."""
     sklearn_lasso(small_problem())
 
@@ -29,7 +29,7 @@ def prepare_sklearn(**_) -> None:
     title="Lasso (celer)",
     paper="Massias, Gramfort & Salmon (2018)",
     packages=("celer",),
-    prepare=prepare_celer,
+    prepare=_prepare_celer,
     stops=("lam",),
 )
 def celer_lasso(
@@ -85,7 +85,7 @@ def celer_lasso(
     title="Lasso (scikit-learn)",
     paper="Friedman, Hastie & Tibshirani (2010)",
     packages=("scikit-learn",),
-    prepare=prepare_sklearn,
+    prepare=_prepare_sklearn,
     stops=("lam",),
 )
 def sklearn_lasso(

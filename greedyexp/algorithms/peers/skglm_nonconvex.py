@@ -21,12 +21,12 @@ Tol = Annotated[
 ]
 
 
-def prepare_mcp(**_) -> None:
+def _prepare_mcp(**_) -> None:
     """Compile the path of MCP, which takes numba some seconds."""
     skglm_mcp(small_problem())
 
 
-def prepare_scad(**_) -> None:
+def _prepare_scad(**_) -> None:
     """Compile the path of SCAD, which takes numba some seconds."""
     skglm_scad(small_problem())
 
@@ -36,7 +36,7 @@ def prepare_scad(**_) -> None:
     title="MCP (skglm)",
     paper="Zhang (2010); Bertrand et al. (2022)",
     packages=PACKAGES,
-    prepare=prepare_mcp,
+    prepare=_prepare_mcp,
     stops=("lam",),
 )
 def skglm_mcp(
@@ -104,7 +104,7 @@ def skglm_mcp(
     title="SCAD (skglm)",
     paper="Fan & Li (2001); Bertrand et al. (2022)",
     packages=PACKAGES,
-    prepare=prepare_scad,
+    prepare=_prepare_scad,
     stops=("lam",),
 )
 def skglm_scad(

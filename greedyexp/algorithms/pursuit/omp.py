@@ -27,7 +27,7 @@ def check(
     **_,
 ) -> None:
     """Raise ValueError if n_atoms exceeds p, or judge is refit without normalize."""
-    check_steps(shape, "n_atoms", n_atoms)
+    _check_steps(shape, "n_atoms", n_atoms)
     if judge == "refit" and not normalize:
         raise ValueError("judge: refit divides by norms, so it needs normalize: true.")
 
@@ -114,7 +114,7 @@ def omp(
     non-linear system identification, 1989.
     """
     param.enforce(check, problem, n_atoms=n_atoms, normalize=normalize, judge=judge)
-    return pursuit_path(
+    return _pursuit_path(
         problem,
         "n_atoms",
         n_atoms,
@@ -125,13 +125,13 @@ def omp(
     )
 
 
-def check_steps(shape: dict, name: str, most: int | None) -> None:
+def _check_steps(shape: dict, name: str, most: int | None) -> None:
     """Raise ValueError if a pursuit has more steps than there are features."""
     if most is not None and most > shape["n_features"]:
         raise ValueError(f"{name} = {most} is more than the {shape['n_features']} features.")
 
 
-def pursuit_path(
+def _pursuit_path(
     problem: Problem,
     name: str,
     most: int | None,
@@ -245,9 +245,9 @@ def _require_room(problem: Problem, capacity: np.ndarray, name: str, together: b
     )
 
 
-def check_rows(shape: dict, *, n_rows: int | None, **_) -> None:
+def _check_rows(shape: dict, *, n_rows: int | None, **_) -> None:
     """Raise ValueError if n_rows exceeds the number of features."""
-    check_steps(shape, "n_rows", n_rows)
+    _check_steps(shape, "n_rows", n_rows)
 
 
 @algorithm(
@@ -255,7 +255,7 @@ def check_rows(shape: dict, *, n_rows: int | None, **_) -> None:
     title="Group OMP",
     paper="Tropp, Gilbert & Strauss (2006), Algorithm 3.1",
     requires=("multi_task",),
-    check=check_rows,
+    check=_check_rows,
     stops=("n_rows",),
 )
 def group_omp(
@@ -307,7 +307,7 @@ def group_omp(
     J. A. Tropp, A. C. Gilbert, M. J. Strauss, Algorithms for simultaneous sparse approximation.
     Part I: Greedy pursuit, 2006.
     """
-    param.enforce(check_rows, problem, n_rows=n_rows)
-    return pursuit_path(
+    param.enforce(_check_rows, problem, n_rows=n_rows)
+    return _pursuit_path(
         problem, "n_rows", n_rows, grid, together=True, normalize=True, refit=judge == "refit"
     )

@@ -50,7 +50,7 @@ def rule_for(name: str, loss: Loss, problem: Problem, risk: str) -> Rule:
         If the rule is unknown.
     """
     if name == "residual":
-        return Residual(loss, mean_squares(problem, risk))
+        return Residual(loss, _mean_squares(problem, risk))
     if name not in ("objective", "gradient"):
         raise ConfigError(
             f"there is no rule named '{name}'.", remedy="Use objective, gradient or residual."
@@ -59,7 +59,7 @@ def rule_for(name: str, loss: Loss, problem: Problem, risk: str) -> Rule:
     return rule(loss)
 
 
-def mean_squares(problem: Problem, risk: str) -> np.ndarray:
+def _mean_squares(problem: Problem, risk: str) -> np.ndarray:
     """Return E[x_j^2] over the rows, or the distribution, of a problem, shape (d,)."""
     if risk == "population":
         assert problem.moments is not None

@@ -26,7 +26,7 @@ from greedyexp.theory.sparsity_bounds import smoothness_of_risk
 from greedyexp.theory.theorems import Reference
 
 # An l1 norm above the radius by less than this fraction of it is rounding.
-NORM_ROUNDING = 1e-9
+_NORM_ROUNDING = 1e-9
 # Up to this number of features the Gram matrix of the sample is formed; with more, the rows of the
 # features in use.
 MOST_KEPT = 2048
@@ -169,7 +169,7 @@ def follow(loss: Loss, problem: Problem, radius: float, step: str, asked: StepGr
 
 def in_ball(path: Path, reference: Reference) -> bool:
     """Return whether the theorems apply to a reference: it must be in the ball of the path."""
-    return reference.l1_norm <= float(path.facts["radius"][0]) * (1.0 + NORM_ROUNDING)
+    return reference.l1_norm <= float(path.facts["radius"][0]) * (1.0 + _NORM_ROUNDING)
 
 
 class _RowLoss(Protocol):

@@ -21,9 +21,9 @@ from greedyexp.solvers.l1_ball import (
 )
 
 # Losses that are minimised either smoothed or unsmoothed.
-KINKED = ("absolute", "hinge")
+_KINKED = ("absolute", "hinge")
 # The smoothness of a kinked loss whose smoothed values are not used.
-ANY_BETA = 1.0
+_ANY_BETA = 1.0
 # Steps are counted in 64-bit integers and reported as floats.
 MOST_STEPS = 2**53
 
@@ -56,7 +56,7 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
 
 def check_unsmoothed(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
     """Raise ValueError like ``check``, but accept a missing beta."""
-    beta = ANY_BETA if loss in KINKED and beta is None else beta
+    beta = _ANY_BETA if loss in _KINKED and beta is None else beta
     check(shape, loss=loss, beta=beta, risk=risk)
 
 
@@ -80,8 +80,8 @@ class BoundRisk:
         cls, problem: Problem, loss: str, *, beta: float | None, ridge: float, risk: str
     ) -> BoundRisk:
         """Return the risk of a loss; a kinked loss without beta is not smoothed."""
-        kinked = loss in KINKED and beta is None
-        beta = ANY_BETA if kinked else beta
+        kinked = loss in _KINKED and beta is None
+        beta = _ANY_BETA if kinked else beta
         population = risk == "population"
         return cls(bind_risk(loss, problem, ridge=ridge, beta=beta, population=population), kinked)
 

@@ -24,7 +24,7 @@ from greedyexp.theory.sparsity_smoothing import READINGS, certified_error, corol
 from greedyexp.theory.theorems import Reference, RiskBound, no_bound
 
 # The Lipschitz constant of the absolute and of the hinge loss.
-RHO = 1.0
+_RHO = 1.0
 
 
 def check(shape: dict, *, loss: str, **_) -> None:
@@ -165,7 +165,7 @@ def smoothed_forward_greedy(
     size = radius_of(problem, radius, "algorithm 'smoothed_forward_greedy'")
 
     def smoothed(accuracy: float) -> Loss:
-        beta = READINGS[reading].sharpness * RHO**2 / accuracy
+        beta = READINGS[reading].sharpness * _RHO**2 / accuracy
         return bind_risk(loss, problem, ridge=ridge, beta=beta)
 
     # Without a grid of the user all points have the same accuracy, and there is one run.
@@ -189,7 +189,7 @@ def _facts(loss: Loss, answers: Answers, radius: float) -> dict[str, np.ndarray]
     count = len(answers.gap)
     return {
         "steps": answers.steps,
-        "gap": answers.gap + certified_error(RHO, loss.beta),
+        "gap": answers.gap + certified_error(_RHO, loss.beta),
         "smoothed_gap": answers.gap,
         "smoothed_risk": answers.values(loss.value),
         "risk": answers.values(loss.unsmoothed),

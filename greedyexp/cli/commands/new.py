@@ -16,7 +16,7 @@ from greedyexp.cli import options
 from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError
 
-TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
 # Names that the templates use for something else.
 _TAKEN = ("algorithm", "conftest", "figure", "generator", "metric", "np", "pd", "plt")
@@ -42,7 +42,7 @@ def command(kind: str, name: str, force: bool) -> None:
     test_NAME.py. The first line of a config names the JSON Schema for editors,
     greedyexp.schema.json, which is written to the same folder unless it already exists.
     """
-    check_name(kind, name)
+    _check_name(kind, name)
     target = Path(f"{name}.yaml" if kind == "config" else f"{name}.py")
     files = {target: template(target.suffix, kind, name)}
     if kind == "algorithm":
@@ -64,7 +64,7 @@ def command(kind: str, name: str, force: bool) -> None:
     click.echo(f"Next: greedyexp show {name} --plugin {target}")
 
 
-def check_name(kind: str, name: str) -> None:
+def _check_name(kind: str, name: str) -> None:
     """Raise ``ConfigError`` if a config or a part cannot have this name."""
     if kind == "config":
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
@@ -98,7 +98,7 @@ def _hides(name: str) -> bool:
 
 def template(suffix: str, kind: str, name: str) -> str:
     """Return the template of a kind of file for a name."""
-    text = (TEMPLATES / f"{kind}{suffix}.txt").read_text(encoding="utf-8")
+    text = (_TEMPLATES / f"{kind}{suffix}.txt").read_text(encoding="utf-8")
     return text.replace("NAME", name)
 
 

@@ -69,7 +69,7 @@ def command(
     Finished replicates are not computed again: the same command continues an interrupted run.
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}
-    experiments, code = load_all(ctx, configs, keep_going=keep_going, settings=settings)
+    experiments, code = _load_all(ctx, configs, keep_going=keep_going, settings=settings)
     from greedyexp.runner import RunOptions, Shard, seconds_of
 
     if max_time is not None:
@@ -107,7 +107,7 @@ def command(
     ctx.exit(code)
 
 
-def load_all(
+def _load_all(
     ctx: click.Context, configs: tuple[str, ...], *, keep_going: bool, settings: dict
 ) -> tuple[list[Experiment], int]:
     """Load all configs before any run starts; with ``keep_going``, only report errors.

@@ -48,13 +48,13 @@ def command(plugin_files: tuple[Path, ...], target: Path | None) -> None:
     if target is None:
         click.echo(text)
         return
-    replace_schema(target, text, schema["title"])
+    _replace_schema(target, text, schema["title"])
     click.echo(f"Wrote {target}.")
     click.echo("First line of a config in the same folder:")
     click.echo(f"# yaml-language-server: $schema={target.name}")
 
 
-def replace_schema(target: Path, text: str, title: str) -> None:
+def _replace_schema(target: Path, text: str, title: str) -> None:
     """Write a schema; only a schema with the same title is replaced.
 
     Raises

@@ -49,9 +49,9 @@ def command(name: str, plugin_files: tuple[Path, ...]) -> None:
         )
     sections = [part_words(part) for part in found]
     if name in datasets:
-        sections.append(dataset_words(datasets[name]))
+        sections.append(_dataset_words(datasets[name]))
     if name in configs:
-        sections.append(config_words(name, configs[name]))
+        sections.append(_config_words(name, configs[name]))
     click.echo("\n\n".join(sections))
 
 
@@ -75,7 +75,7 @@ def part_words(part: Part) -> str:
     return "\n\n".join(blocks)
 
 
-def dataset_words(dataset: Dataset) -> str:
+def _dataset_words(dataset: Dataset) -> str:
     """Return a data set as text: origin, licence, and the command that downloads it."""
     facts = [
         ("page", dataset.page),
@@ -90,7 +90,7 @@ def dataset_words(dataset: Dataset) -> str:
     return "\n\n".join([*blocks, f"Get it with: greedyexp data fetch {dataset.name}"])
 
 
-def config_words(name: str, path: Path) -> str:
+def _config_words(name: str, path: Path) -> str:
     """Return a shipped config as text: file, description, and the command that runs it."""
     said = shipped.description(path) or "no description"
     blocks = [f"config {name}: {path}", text.fitted(said, text.terminal_width())]

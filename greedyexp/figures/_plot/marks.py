@@ -79,7 +79,7 @@ def shifted(axis: Axes, shift: float) -> Transform:
     return axis.transData + ScaledTranslation(shift / 72, 0, axis.figure.dpi_scale_trans)
 
 
-def arrow_style(colour: Any, *, up: bool = True) -> Style:
+def _arrow_style(colour: Any, *, up: bool = True) -> Style:
     """Return the style of an open arrow at the edge of a panel."""
     style: Style = {"marker": _UP if up else _DOWN, "markersize": _ARROW, "linestyle": "none"}
     return style | {"markerfacecolor": "white", "markeredgecolor": colour}
@@ -112,7 +112,7 @@ def arrow_handles(estimates: Iterable[float]) -> list[Line2D]:
     signs = {bool(estimate > 0) for estimate in estimates if np.isinf(estimate)}
     labels = {True: "above the tested range", False: "below the tested range"}
     return [
-        legend_entry(labels[up], **arrow_style(GREY, up=up)) for up in sorted(signs, reverse=True)
+        legend_entry(labels[up], **_arrow_style(GREY, up=up)) for up in sorted(signs, reverse=True)
     ]
 
 
@@ -148,7 +148,7 @@ def draw_estimates(
             draw_interval(axis, place, low, high, style["color"], moved)
         if np.isinf(estimate):
             edge, up = axis.get_ylim()[int(estimate > 0)], bool(estimate > 0)
-            arrow = arrow_style(style["color"], up=up) | {"transform": shifted(axis, moved)}
+            arrow = _arrow_style(style["color"], up=up) | {"transform": shifted(axis, moved)}
             axis.plot(place, edge, **arrow, clip_on=False, zorder=3, gid="unreached")
     return line
 

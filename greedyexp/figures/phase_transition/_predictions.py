@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 # Draw above the grid, which coincides with some predictions, and below the data.
-STYLE: plot.Style = {"linewidth": 1.1, "zorder": 0.9}
+_STYLE: plot.Style = {"linewidth": 1.1, "zorder": 0.9}
 # Sparse dashes, which no measurement has.
 _PROVED = (0, (3, 4))
 # Line style and legend of a predicted transition, by whether it is proved.
@@ -130,7 +130,7 @@ def style_of(prediction: Threshold, style: plot.Style) -> plot.Style:
     Dashes show whether it is proved. Small markers of the method distinguish predictions in
     greyscale.
     """
-    return plot.bound_style(_KINDS[prediction.proved][0], style) | STYLE
+    return plot.bound_style(_KINDS[prediction.proved][0], style) | _STYLE
 
 
 def draw_vertical(axis: Axes, theta: float, style: plot.Style) -> None:
@@ -140,7 +140,7 @@ def draw_vertical(axis: Axes, theta: float, style: plot.Style) -> None:
     axis.plot(places, heights, **look, gid="prediction")
 
 
-def handles(drawn: Iterable[Threshold], linewidth: float = STYLE["linewidth"]) -> list[Line2D]:
+def handles(drawn: Iterable[Threshold], linewidth: float = _STYLE["linewidth"]) -> list[Line2D]:
     """Return legend entries of the kinds that were drawn, proved before conjectured."""
     return [
         plot.legend_entry(

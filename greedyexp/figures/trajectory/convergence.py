@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # The square of the guarantee over the first gap: the guarantee with twice the exponent.
-TWICE = "twice"
+_TWICE = "twice"
 # Dashes and legend of the curves other than the measured gap.
 _CURVES: dict[str, tuple[Any, str]] = {
     "guarantee": ((0, (5, 2)), "proved bound"),
-    TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
+    _TWICE: ((0, (5, 1.5, 1, 1.5, 1, 1.5)), "exponent 2k, not a bound"),
     "prediction": ((0, (1, 1.5)), "asymptotic prediction, not a bound"),
     "local_guarantee": ((0, (6, 1.5, 1, 1.5)), "proved bound on the final support"),
 }
@@ -34,7 +34,7 @@ _CURVES: dict[str, tuple[Any, str]] = {
 # Their names in the note.
 _NAMES = {
     "guarantee": "bounds",
-    TWICE: "curves with exponent 2k",
+    _TWICE: "curves with exponent 2k",
     "prediction": "predictions",
     "local_guarantee": "bounds",
 }
@@ -83,7 +83,7 @@ def convergence(
     curves = {kind: curve(rows, keys, kind) for kind, draw in wanted.items() if draw}
     names = rows["algorithm"].map(lambda label: context.algorithms.get(label, label))
     doubled = rows[rows["algorithm"].isin(twice) | names.isin(twice)]
-    curves[TWICE] = curve(doubled, keys, TWICE)
+    curves[_TWICE] = curve(doubled, keys, _TWICE)
     curves = {kind: curves[kind] for kind in _CURVES if len(curves.get(kind, ()))}
     measured = curve(rows, keys, "gap")
     styles = plot.LineStyles(rows, line, context, dashed=False)
@@ -153,7 +153,7 @@ def trajectories(
     rows = records(frame, "iteration", keys, finite=["iteration", "gap"])
     require_numeric(rows, *(name for name in _CURVES if name in rows.columns))
     if "guarantee" in rows.columns:
-        rows = rows.assign(**{TWICE: rows["guarantee"] ** 2 / _first_gap(rows, identity(frame))})
+        rows = rows.assign(**{_TWICE: rows["guarantee"] ** 2 / _first_gap(rows, identity(frame))})
     return rows if until is None else rows[rows["iteration"] <= until]
 
 

@@ -163,7 +163,7 @@ def tightness(
     rows, estimates = [], seen.path.coef[:, :, 0]
     for error in errors:
         if error == "squared":
-            places = first_squared(estimates, moments, epsilons)
+            places = _first_squared(estimates, moments, epsilons)
         else:
             places = first_absolute(estimates, l1_norm, epsilons)
         for epsilon, place in zip(epsilons, places, strict=True):
@@ -213,7 +213,7 @@ def _or_none(count: Callable[..., float], l1_norm: float, epsilon: float) -> flo
         return None
 
 
-def first_squared(
+def _first_squared(
     estimates: np.ndarray, moments: Moments, epsilons: Sequence[float]
 ) -> list[int | None]:
     """Return the first estimate with E[(<w, x> - y)^2] at most each accuracy, or None.

@@ -16,7 +16,7 @@ from greedyexp.theory.spectrum import Spectrum, spectrum
 
 # An optimum is certified if its gap is at most this fraction of G(0), which has the units of the
 # data. The search aims at a hundredth of it, since accuracies below it may be requested.
-OPTIMUM_GAP = 1e-12
+_OPTIMUM_GAP = 1e-12
 _AIM = 1e-14
 
 # Largest number of rounds of the initial guess at each value of lam.
@@ -75,9 +75,9 @@ def optimum(problem: Problem, lam: float) -> Optimum:
 
 
 def certified(best: Optimum, problem: Problem) -> bool:
-    """Return True if the gap of an optimum is at most ``OPTIMUM_GAP`` G(0)."""
+    """Return True if the gap of an optimum is at most ``_OPTIMUM_GAP`` G(0)."""
     y = problem.y[0]
-    return best.gap <= OPTIMUM_GAP * float(y @ y) / (2 * len(y))
+    return best.gap <= _OPTIMUM_GAP * float(y @ y) / (2 * len(y))
 
 
 def _nearest(known: Spectrum, y: np.ndarray) -> np.ndarray:

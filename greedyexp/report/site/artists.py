@@ -94,7 +94,7 @@ def line_style(line: Line2D, axes: Axes) -> dict[str, Any]:
         style["line"] = stroke(line)
     if marked:
         style["marker"] = marker(line)
-        every = marked_points(line, axes)
+        every = _marked_points(line, axes)
         if every is not None:
             # All points have their numbers; only some have a marker.
             sizes = np.zeros(len(np.atleast_1d(line.get_xdata())))
@@ -166,7 +166,7 @@ def short(values: Sequence[Any]) -> list[Any]:
     return [float(f"{value:.7g}") if isinstance(value, float) else value for value in values]
 
 
-def marked_points(line: Line2D, axes: Axes) -> list[int] | None:
+def _marked_points(line: Line2D, axes: Axes) -> list[int] | None:
     """Return the indices of the points with a marker; None for all."""
     every = line.get_markevery()
     if every is None:

@@ -32,7 +32,7 @@ def layout_of(axis: Axis, letter: str, domain: np.ndarray) -> dict[str, Any]:
     limits = axis.get_view_interval()
     if axis.get_inverted():
         limits = limits[::-1]
-    ticks, labels = ticks_of(axis)
+    ticks, labels = _ticks_of(axis)
     shown = axis.get_tick_params(which="major")
     gridlines = axis.get_gridlines()
     found: dict[str, Any] = {
@@ -55,7 +55,7 @@ def layout_of(axis: Axis, letter: str, domain: np.ndarray) -> dict[str, Any]:
 
 def second_layout(other: SecondaryAxis, axes: Axes, first: dict[str, Any]) -> dict[str, Any]:
     """Return a second horizontal axis, whose ticks stand at places of the first."""
-    ticks, labels = ticks_of(other.xaxis)
+    ticks, labels = _ticks_of(other.xaxis)
     pixels = [other.transData.transform((tick, 0))[0] for tick in ticks]
     here = [axes.transData.inverted().transform((x, 0))[0] for x in pixels]
     angles = (label.get_rotation() for label in other.get_xticklabels())
@@ -74,7 +74,7 @@ def second_layout(other: SecondaryAxis, axes: Axes, first: dict[str, Any]) -> di
     }
 
 
-def ticks_of(axis: Axis) -> tuple[list[float], list[str]]:
+def _ticks_of(axis: Axis) -> tuple[list[float], list[str]]:
     """Return places and labels of the major ticks within the limits."""
     low, high = sorted(axis.get_view_interval())
     locations = np.asarray(axis.get_majorticklocs(), dtype=float)

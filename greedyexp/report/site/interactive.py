@@ -100,7 +100,7 @@ def interactive(figure: Figure) -> Interactive:
 class _Group:
     """Lines of one style without known points, which are one trace."""
 
-    look: legends.Look
+    artist_style: legends.ArtistStyle
     style: dict[str, Any]
     x: list[Any] = field(default_factory=list)
     y: list[Any] = field(default_factory=list)
@@ -169,7 +169,7 @@ class _Converter:
             elif isinstance(artist, (Patch, Collection, _ImageBase)):
                 raise NotConvertible(f"Plotly has no {type(artist).__name__}.")
         for group in groups.values():
-            self._trace(group.x, group.y, group.style, group.look)
+            self._trace(group.x, group.y, group.style, group.artist_style)
 
     def _shared(self, letter: str) -> dict[str, str]:
         """Return the first axis with which an axis of the panel is zoomed, if there is one."""
@@ -202,14 +202,14 @@ class _Converter:
         if spaces is not None and "axes" in spaces and artists.has_line(line):
             self._straight(line, spaces)
             return
-        look = legends.look_of(line)
+        artist_style = legends.style_of(line)
         known = attached(line)
         style = artists.line_style(line, self._axes)
         x, y = self._placed(line, x, y)
-        if known is not None or line.get_markevery() is not None or look.label:
-            self._trace(x, y, style, look, known)
+        if known is not None or line.get_markevery() is not None or artist_style.label:
+            self._trace(x, y, style, artist_style, known)
         else:
-            group = groups.setdefault((look, repr(style)), _Group(look, style))
+            group = groups.setdefault((artist_style, repr(style)), _Group(artist_style, style))
             group.x += [*x, None]
             group.y += [*y, None]
 
@@ -231,7 +231,7 @@ class _Converter:
         """Add a line across the panel as a shape."""
         data: Any = line.get_data(orig=False)
         x, y = data
-        self.drawn.append(legends.Drawn(legends.look_of(line), [], [len(self.shapes)]))
+        self.drawn.append(legends.Drawn(legends.style_of(line), [], [len(self.shapes)]))
         self.shapes.append(
             {
                 "type": "line",
@@ -252,8 +252,8 @@ class _Converter:
         if spaces is None:
             raise NotConvertible("Plotly has no Rectangle in other coordinates.")
         (left, bottom), width, height = patch.get_xy(), patch.get_width(), patch.get_height()
-        look = legends.look_of(patch)
-        self.drawn.append(legends.Drawn(look, [], [len(self.shapes)]))
+        artist_style = legends.style_of(patch)
+        self.drawn.append(legends.Drawn(artist_style, [], [len(self.shapes)]))
         colour = artists.colour(_HATCHED if patch.get_hatch() else patch.get_facecolor())
         ends = (left, left + width), (bottom, bottom + height)
         self.shapes.append(self._range(spaces, *ends, colour))
@@ -281,7 +281,7 @@ class _Converter:
     def _area(self, area: Polygon | PolyCollection, paths: Sequence[Path], face: Any) -> None:
         colour = artists.colour(_HATCHED if area.get_hatch() else face)
         x, y = self._outlines([np.asarray(path.vertices) for path in paths])
-        self._trace(x, y, _filled(colour), legends.look_of(area, colour))
+        self._trace(x, y, _filled(colour), legends.style_of(area, colour))
 
     def _cells(self, cells: PolyCollection) -> None:
         """Add cells with the colours of their values, and a point in the middle of each."""
@@ -319,7 +319,7 @@ class _Converter:
             x, y = self._outlines(segments)
             width = round(float(np.atleast_1d(bars.get_linewidth())[0]) * PIXELS, 2)
             style = {"mode": "lines", "line": {"color": colour, "width": width}}
-            self._trace(x, y, style, legends.look_of(bars, colour))
+            self._trace(x, y, style, legends.style_of(bars, colour))
 
     def _text(self, text: Text) -> None:
         if not text.get_text() or text in (
@@ -413,7 +413,7 @@ class _Converter:
         x: Sequence[Any],
         y: Sequence[Any],
         style: dict[str, Any],
-        look: legends.Look,
+        artist_style: legends.ArtistStyle,
         known: Points | None = None,
     ) -> None:
         index = len(self.data)
@@ -421,10 +421,10 @@ class _Converter:
         if known is not None:
             self.points[index] = known
             trace["hoverinfo"] = "text"
-        if look.label:
-            trace["name"] = mathtext.plain(look.label)
+        if artist_style.label:
+            trace["name"] = mathtext.plain(artist_style.label)
         self.data.append(trace)
-        self.drawn.append(legends.Drawn(look, [index]))
+        self.drawn.append(legends.Drawn(artist_style, [index]))
 
     def _placed_trace(
         self, x: Sequence[Any], y: Sequence[Any], style: dict[str, Any]

@@ -26,7 +26,7 @@ _RGB = re.compile(r"rgba?\((\d+),(\d+),(\d+)")
 
 
 @dataclass(frozen=True)
-class Look:
+class ArtistStyle:
     """The style of an artist, as far as legends distinguish it.
 
     Parameters
@@ -58,18 +58,18 @@ class Drawn:
 
     Parameters
     ----------
-    look : Look
+    style : ArtistStyle
     traces, shapes : list of int
         Indices in ``data`` and ``layout.shapes``.
     """
 
-    look: Look
+    style: ArtistStyle
     traces: list[int] = field(default_factory=list)
     shapes: list[int] = field(default_factory=list)
 
 
-def look_of(artist: Artist, shown: str = "") -> Look:
-    """Return the look of an artist; ``shown`` is the colour of a collection."""
+def style_of(artist: Artist, shown: str = "") -> ArtistStyle:
+    """Return the style of an artist; ``shown`` is the colour of a collection."""
     label = str(artist.get_label())
     label = "" if label.startswith("_") else formulas(label)
     if isinstance(artist, Line2D):
@@ -80,10 +80,10 @@ def look_of(artist: Artist, shown: str = "") -> Look:
             symbol = (style["symbol"], filled)
         line: dict[str, Any] = stroke(artist) if has_line(artist) else {"width": 0.0}
         shown = _opaque(colour(artist.get_color()))
-        return Look(shown, line.get("dash"), symbol, line["width"], label=label)
+        return ArtistStyle(shown, line.get("dash"), symbol, line["width"], label=label)
     if isinstance(artist, Patch):
         shown = colour(artist.get_facecolor())
-    return Look(_opaque(shown), area=True, label=label)
+    return ArtistStyle(_opaque(shown), area=True, label=label)
 
 
 def entries(figure: Figure, drawn: list[Drawn]) -> list[dict[str, Any]]:
@@ -92,13 +92,13 @@ def entries(figure: Figure, drawn: list[Drawn]) -> list[dict[str, Any]]:
     written = list(_written(figure))
     texts = {text for text, _, _ in written}
     for text, handle, heading in written:
-        look = handle if isinstance(handle, Look) else look_of(handle)
-        mine = [one for one in drawn if _belongs(one.look, look, text, texts)]
+        style = handle if isinstance(handle, ArtistStyle) else style_of(handle)
+        mine = [one for one in drawn if _belongs(one.style, style, text, texts)]
         found.append(
             {
                 "label": plain(text),
                 "heading": heading,
-                "swatch": _swatch(look, handle),
+                "swatch": _swatch(style, handle),
                 "traces": [index for one in mine for index in one.traces],
                 "shapes": [index for one in mine for index in one.shapes],
             }
@@ -128,10 +128,10 @@ def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
         steps = len(bar.get_ticks()) == bar.cmap.N
         for place, (tick, text) in enumerate(zip(bar.get_ticks(), labels, strict=True)):
             if steps:
-                look = Look(_opaque(colour(bar.cmap(place))), width=2.0)
+                style = ArtistStyle(_opaque(colour(bar.cmap(place))), width=2.0)
             else:
-                look = Look(to_hex(bar.cmap(bar.norm(tick))), area=True)
-            yield text.get_text(), look, heading
+                style = ArtistStyle(to_hex(bar.cmap(bar.norm(tick))), area=True)
+            yield text.get_text(), style, heading
 
 
 def _row_by_row(written: list[Any], columns: int) -> list[Any]:
@@ -141,28 +141,28 @@ def _row_by_row(written: list[Any], columns: int) -> list[Any]:
     return [one for _, one in sorted(zip(order, written, strict=True), key=lambda pair: pair[0])]
 
 
-def _belongs(look: Look, entry: Look, text: str, texts: Container[str]) -> bool:
+def _belongs(style: ArtistStyle, entry: ArtistStyle, text: str, texts: Container[str]) -> bool:
     """Return True if an artist belongs to an entry of a legend with these texts."""
-    if look.label == text:
+    if style.label == text:
         return True
     grey = _is_grey(entry.colour)
     # A line with its own entry may also match a grey entry, which describes lines of any colour.
-    if look.label in texts and (not grey or _is_grey(look.colour)):
+    if style.label in texts and (not grey or _is_grey(style.colour)):
         return False
-    if not grey and look.colour != entry.colour:
+    if not grey and style.colour != entry.colour:
         return False
-    if entry.area or (grey and look.area):
-        return entry.area == look.area
+    if entry.area or (grey and style.area):
+        return entry.area == style.area
     if entry.symbol is not None:
         # Bands and intervals of a coloured line have no markers.
-        return look.symbol == entry.symbol or (look.symbol is None and not grey)
+        return style.symbol == entry.symbol or (style.symbol is None and not grey)
     if grey:
         # Grey stands for all colours, so the line itself must be the same.
-        return look.dash == entry.dash and look.width == entry.width
-    return entry.dash is None or look.dash == entry.dash
+        return style.dash == entry.dash and style.width == entry.width
+    return entry.dash is None or style.dash == entry.dash
 
 
-def _swatch(look: Look, handle: Any) -> dict[str, Any]:
+def _swatch(style: ArtistStyle, handle: Any) -> dict[str, Any]:
     """Return what is drawn beside the label."""
     if isinstance(handle, Line2D):
         swatch: dict[str, Any] = {}
@@ -173,9 +173,9 @@ def _swatch(look: Look, handle: Any) -> dict[str, Any]:
         return swatch
     if isinstance(handle, Patch):
         return {"area": colour(handle.get_facecolor())}
-    if look.area:
-        return {"area": look.colour}
-    return {"line": {"color": f"rgb({look.colour})", "width": look.width}}
+    if style.area:
+        return {"area": style.colour}
+    return {"line": {"color": f"rgb({style.colour})", "width": style.width}}
 
 
 def _opaque(text: str) -> str:
