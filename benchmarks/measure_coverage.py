@@ -24,8 +24,8 @@ import pandas as pd
 from scipy.special import expit, logit, ndtr
 
 from greedyexp.claims.contrasts import contrast
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.estimates import Estimator
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Algorithm, Setting
 from greedyexp.claims.table import Table
 from greedyexp.runner.allocation import LocateRule

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.looks import evaluate_looks
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Algorithm, Setting
 from greedyexp.stats.looks import Looks
 

@@ -21,8 +21,8 @@ import pandas as pd
 from measure_coverage import PAGE, write_page
 from scipy.special import expit, ndtr, ndtri
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Algorithm, Setting
 
 LABELS = ("a", "b", "c")

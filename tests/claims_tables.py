@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pandas as pd
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core import registry
 from greedyexp.experiment.design import design_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from greedyexp.claims.entries import BadClaim, compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.language import Claim
 from greedyexp.claims.looks import Verdicts, evaluate_looks
-from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import lookup

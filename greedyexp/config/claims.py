@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from greedyexp.claims.entries import BadClaim, compile_claim
 from greedyexp.claims.language import Test, named_in
-from greedyexp.claims.parser import BadClaim, compile_claim
 from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
 from greedyexp.config.document import Node
 from greedyexp.config.sections import read_models

@@ -23,11 +23,10 @@ from greedyexp.config.patches import (
     check_profiles,
     options,
     parse_override,
-    require_tag,
-    variant_name,
 )
 from greedyexp.config.protocol import read_metrics, read_protocol
 from greedyexp.config.rules import check_columns, check_protocol_needs
+from greedyexp.config.run_names import require_tag, variant_name
 from greedyexp.config.sections import check_keys, read_models
 from greedyexp.config.trials import MAX_TRIALS, UNTIL_DECIDED, UntilDecided, complete_rule
 from greedyexp.core.errors import ConfigError, did_you_mean

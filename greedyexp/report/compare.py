@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greedyexp.config.patches import changes
+from greedyexp.config.run_names import changes
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, placed_in
 from greedyexp.experiment.parameters import Parameters

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from greedyexp.config.patches import changes
+from greedyexp.config.run_names import changes
 from greedyexp.core.errors import StorageError
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.messages import show

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from greedyexp.config.patches import changes
+from greedyexp.config.run_names import changes
 from greedyexp.core import registry
 from greedyexp.core.listing import listed
 from greedyexp.datasets.own import locate

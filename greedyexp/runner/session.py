@@ -13,7 +13,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from greedyexp.config.patches import changes
+from greedyexp.config.run_names import changes
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.plugins import load_plugins

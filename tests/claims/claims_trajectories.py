@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.experiment.design import design_of
 from greedyexp.protocols.base import Measured

@@ -8,8 +8,8 @@ import yaml
 from experiment_parts import BASE, base, message
 from experiment_parts import registered as registered
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.language import Always, Column, Comparison, Monotone, evaluate
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.config.schema import json_schema

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from claims_tables import setting, table
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.looks import evaluate_looks
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.table import arms_of
 from greedyexp.stats.looks import Looks
 

@@ -16,9 +16,9 @@ from claims_tables import THETA, curve, latent, setting, table, wins
 
 from greedyexp import cli
 from greedyexp.claims.decisions import JudgedTest, rounded
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
 from greedyexp.claims.looks import Verdicts
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.report import as_json, record
 
 

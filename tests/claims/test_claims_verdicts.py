@@ -11,8 +11,8 @@ from claims_tables import SWEEP, THETA, curve, judge, latent, only, setting, tab
 from scipy import stats
 
 from greedyexp.claims import decisions
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.report import reason, sentence, weakest
 
 

@@ -6,8 +6,8 @@ import pytest
 from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.special import expit, ndtri
 
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of

@@ -12,8 +12,8 @@ from kept_registry import kept_registry
 from selection_lab import DEFAULTS, METRICS, column, path_of, problem_of, select
 
 import greedyexp
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load, reload
 from greedyexp.core import registry

@@ -11,8 +11,8 @@ from kept_registry import kept_registry
 from tradeoff_lab import halving, promise
 
 import greedyexp
+from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.parser import compile_claim
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.core import registry

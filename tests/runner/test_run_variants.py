@@ -6,7 +6,8 @@ import pytest
 from cli_process import refused, write_toy
 
 from greedyexp import run
-from greedyexp.config.patches import options, parse_override, variant_name
+from greedyexp.config.patches import options, parse_override
+from greedyexp.config.run_names import variant_name
 
 
 def named(*overrides: str, seed: int | None = None) -> str:
