@@ -56,10 +56,21 @@ class JudgedTest:
         The test as written.
     relation : str
         ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-    p : float or None
-        None if there is no answer; ``reason`` explains why.
+    boundary, estimate : float or None
+        The number that the estimate is compared with, and the estimate; None without an answer.
+    p, p_adjusted : float or None
+        The p-value before and after the correction for multiple tests; None without an answer.
+    trials : int or None
+        Trials per point that the test uses.
     failed, unconverged : int
         Numbers of rows or replicates with these outcomes.
+    reason : str
+        Why there is no answer; empty if there is one.
+    confidence : float or None
+        The level of the interval, corrected for multiple tests.
+    low, high : float or None
+        Ends of the interval of the estimate at this level.
+    verdict : Verdict
     look : int or None
         The look that decided the test, or its last look; None if the number of trials was fixed.
     expected : float
@@ -169,6 +180,13 @@ class Compared(AnsweredTest):
 
     The test is supported if the interval excludes its violation, and refuted if the interval
     excludes the relation.
+
+    Parameters
+    ----------
+    contrast : Contrast
+        What is compared with ``boundary``: its estimate and its intervals at any level.
+    margin : float >= 0
+        With ``==``, the largest difference from the boundary at which the relation holds.
     """
 
     boundary: float
@@ -284,7 +302,15 @@ class Compared(AnsweredTest):
 
 @dataclass(kw_only=True)
 class Bounded(AnsweredTest):
-    """A relation that should hold in every replicate; the estimate is the rate of violations."""
+    """A relation that should hold in every replicate; the estimate is the rate of violations.
+
+    Parameters
+    ----------
+    violations, replicates : int
+        Numbers of replicates that violate the relation, and of all replicates.
+    points : int
+        Number of points of the sweep that the replicates belong to.
+    """
 
     violations: int
     replicates: int
@@ -320,7 +346,15 @@ class Bounded(AnsweredTest):
 
 @dataclass(kw_only=True)
 class Counted(AnsweredTest):
-    """A relation in all data sets that a claim is about, which leaves nothing to chance."""
+    """A relation in all data sets that a claim is about, which leaves nothing to chance.
+
+    Parameters
+    ----------
+    held, replicates : int
+        Numbers of data sets in which the relation holds, and of all data sets.
+    always : bool
+        True if the relation must hold in all of them, false if in more than half.
+    """
 
     held: int
     replicates: int
