@@ -92,8 +92,11 @@ def metric_title(column: str) -> str:
 
 
 def number_text(value: Any) -> str:
-    """Format the value of a column; floats get four significant digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """Format the value of a column; floats get four significant digits, or five before the point."""
+    if not isinstance(value, float):
+        return str(value)
+    # A column of whole numbers is one of floats if one of them is missing.
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e5 else f"{value:.4g}"
 
 
 def values_text(values: Mapping[Any, Any]) -> str:
