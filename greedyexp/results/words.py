@@ -92,7 +92,7 @@ def metric_title(column: str) -> str:
 
 
 def number_text(value: Any) -> str:
-    """Format the value of a column; floats get four significant digits, or five before the point."""
+    """Format the value of a column; fractions get four significant digits."""
     if not isinstance(value, float):
         return str(value)
     # A column of whole numbers is one of floats if one of them is missing.
