@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Annotated, Any
@@ -109,7 +109,7 @@ class Request:
                 given[key] = asked.pop(key)
         values = read.read_all({key: plain(value) for key, value in given.items()})
         part.packages_of(values)
-        whole = dict(_settings(asked))
+        whole = _settings(asked)
         loss = values.get("loss", "squared")
         if whole["intercept"] and loss != "squared":
             raise ConfigError(
@@ -153,9 +153,13 @@ class Request:
         centre, scale = self.settings["intercept"], self.settings["standardize"]
         return partial(scaled, centre=centre, scale=scale) if centre or scale else None
 
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.settings["seed"])
+
     def _path(self, problem: Problem) -> tuple[Path, int]:
         """Return a path and the index of the tuned point."""
-        rng = np.random.default_rng(self.settings["seed"])
+        # A generator takes longer to make than a small problem to check.
+        rng = self._rng() if self.part.takes_rng else None
         fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, prepare=self._prepare)
         try:
             if self.tuning == "cv":
@@ -164,7 +168,7 @@ class Request:
                     problem,
                     self.values,
                     folds=self.settings["folds"],
-                    rng=rng,
+                    rng=self._rng(),
                     prepare=self._prepare,
                 )
             if self.tuning == "theory":
@@ -254,14 +258,19 @@ def _refuse_tuning(part: Algorithm, tuning) -> None:
         )
 
 
-def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield all settings with their values, validated like the parameters of an algorithm."""
+def _settings(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings; those asked for are validated like the parameters of an algorithm."""
+    values = {}
     for name, (_, default) in SETTINGS.items():
+        if name not in asked:
+            values[name] = default
+            continue
         try:
-            yield name, read_value(_setting_adapter(name), plain(asked.get(name, default)), name)
+            values[name] = read_value(_setting_adapter(name), plain(asked[name]), name)
         except BadValue as error:
             _, message, remedy = error.found[0]
             raise ConfigError(message, remedy=remedy or None) from None
+    return values
 
 
 @cache

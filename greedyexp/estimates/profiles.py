@@ -42,9 +42,13 @@ class Profiles:
     @classmethod
     def of(cls, path: Path, chosen: int) -> Profiles:
         """Return the profiles of a path, without a reference to its dense coefficients."""
-        entries = np.argwhere(path.coef.any(axis=0))
+        flat = path.coef.reshape(len(path), -1)
+        # The other forms of indexing take twice as long.
+        places = np.flatnonzero(flat.any(axis=0))
+        coef = np.take(flat, places, axis=1)
+        entries = np.stack(np.divmod(places, path.coef.shape[2]), axis=1)
         grid = path.grid or {"point": np.arange(len(path))}
-        return cls(grid, entries, path.coef[:, entries[:, 0], entries[:, 1]], chosen)
+        return cls(grid, entries, coef, chosen)
 
     def draw(self, axes: Axes, label: Callable[[int, int], str]) -> None:
         """Draw the coefficients against the tuning parameter with the most values.

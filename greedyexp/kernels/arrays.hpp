@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -116,12 +117,13 @@ class Cube {
     Index columns_ = 0;
 };
 
-// Memory of numbers that a kernel allocates for itself, not initialised unless a value is given.
+// Memory of numbers that a kernel allocates for itself, not initialised unless a value is given. It
+// begins at a cache line: a register that is filled from two lines takes twice as long.
 template <class T>
 class Own {
   public:
     Own() = default;
-    explicit Own(Index size) : values_(new T[static_cast<std::size_t>(size)]), size_(size) {}
+    explicit Own(Index size) : values_(new (LINE) T[static_cast<std::size_t>(size)]), size_(size) {}
     Own(Index size, T value) : Own(size) { std::fill_n(values_.get(), size, value); }
 
     Index size() const { return size_; }
@@ -132,7 +134,13 @@ class Own {
     operator View<const T>() const { return view(); }
 
   private:
-    std::unique_ptr<T[]> values_;
+    static_assert(std::is_arithmetic_v<T>);
+    static constexpr std::align_val_t LINE{64};
+    struct Delete {
+        void operator()(T *values) const { operator delete[](values, LINE); }
+    };
+
+    std::unique_ptr<T[], Delete> values_;
     Index size_ = 0;
 };
 

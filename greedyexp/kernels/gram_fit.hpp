@@ -41,12 +41,22 @@ inline double largest(View<const double> values) {
     return largest(values.size(), [=](Index i) { return value[i]; });
 }
 
-// The lowest index of the maximum of numbers >= 0, up to rounding, and the maximum.
-inline std::pair<Index, double> first_largest(View<const double> values) {
-    const double top = largest(values);
-    for (Index i = 0; i < values.size(); ++i)
-        if (values[i] >= top * (1.0 - TIE)) return {i, top};
+// The lowest index of the maximum of term(i) >= 0 over i < size, up to rounding, and the maximum.
+template <class Term>
+std::pair<Index, double> first_largest(Index size, Term term) {
+    constexpr Index BLOCK = 64;
+    const double top = largest(size, term), least = top * (1.0 - TIE);
+    Index i = 0;
+    while (i + BLOCK < size && largest(BLOCK, [=](Index k) { return term(i + k); }) < least)
+        i += BLOCK;
+    for (; i < size; ++i)
+        if (term(i) >= least) return {i, top};
     return {0, top};
+}
+
+inline std::pair<Index, double> first_largest(View<const double> values) {
+    const double *value = values.data();
+    return first_largest(values.size(), [=](Index i) { return value[i]; });
 }
 
 // The fit of one task over p features on a support of at most ``capacity`` entries.

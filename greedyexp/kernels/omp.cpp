@@ -32,25 +32,36 @@ struct Task {
     std::vector<Index> support;
     Index size = 0;
     std::vector<double> sines;  // squared sines of columns to the span, by differences, if refit
-    std::vector<double> gains;
 
-    Task(Matrix<const double> gram, View<const double> correlation, double power, Index capacity,
-         Matrix<double> rows, Matrix<double> factor)
+    Task(Matrix<const double> gram, std::vector<double> half_inverse,
+         View<const double> correlation, double power, Index capacity, Matrix<double> rows,
+         Matrix<double> factor)
         : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows), factor(factor),
-          half_inverse(half_inverse_of(diagonal_of(gram))),
-          residual(correlation.begin(), correlation.end()), rotated(rows.rows()),
-          weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
-          sines(correlation.size(), 1.0), gains(correlation.size()) {}
+          half_inverse(std::move(half_inverse)), residual(correlation.begin(), correlation.end()),
+          rotated(rows.rows()), weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
+          sines(correlation.size(), 1.0) {}
 
-    void score(const PursuitOptions &options) {
-        for (std::size_t i = 0; i < gains.size(); ++i) {
-            const double gain = residual[i] * residual[i] * half_inverse[i];
-            gains[i] = gain > floor ? gain : 0.0;
-        }
-        // A sine below SPAN is a rounding error; staging will reject such a column.
+    // Call ``use`` with the score of feature i as a function, which is zero without a gain.
+    template <class Use>
+    auto with_score(const PursuitOptions &options, Use use) const {
+        const double *left = residual.data(), *inverse = half_inverse.data(), *sine = sines.data();
+        const double least = floor;
         if (options.refit)
-            for (std::size_t i = 0; i < gains.size(); ++i) gains[i] /= std::max(sines[i], SPAN);
+            // A sine below SPAN is a rounding error; staging will reject such a column.
+            return use([=](Index i) {
+                const double gain = left[i] * left[i] * inverse[i];
+                return gain > least ? gain / std::max(sine[i], SPAN) : 0.0;
+            });
+        const bool normalize = options.normalize;
+        return use([=](Index i) {
+            const double power = left[i] * left[i], gain = power * inverse[i];
+            const double score = normalize ? gain : power;
+            return gain > least ? score : 0.0;
+        });
     }
+
+    // Whether feature i has a gain.
+    bool gains(Index i) const { return residual[i] * residual[i] * half_inverse[i] > floor; }
 
     // Squared sine of the angle between column i and the span of the support, or zero when the
     // support is full. The new row of L is left in ``weights``.
@@ -104,7 +115,7 @@ struct Task {
 class Pursuit {
   public:
     Pursuit(std::vector<Task> tasks, PursuitOptions options, Index features)
-        : tasks_(std::move(tasks)), options_(options), scores_(features) {
+        : tasks_(std::move(tasks)), options_(options), totals_(features) {
         for (Index t = 0; t < tasks_[0].rows.rows(); ++t) in_order_.push_back(t);
     }
 
@@ -113,17 +124,7 @@ class Pursuit {
 
     // The feature with the largest sum of scores over the tasks, or -1 if no feature gains.
     Index best_feature() {
-        std::fill(scores_.begin(), scores_.end(), 0.0);
-        for (Task &task : tasks_) {
-            task.score(options_);
-            for (std::size_t i = 0; i < scores_.size(); ++i) {
-                if (options_.normalize)
-                    scores_[i] += task.gains[i];
-                else if (task.gains[i] > 0.0)
-                    scores_[i] += task.residual[i] * task.residual[i];
-            }
-        }
-        const auto [best, top] = first_largest(scores_);
+        const auto [best, top] = tasks_.size() == 1 ? best_of_one() : best_of_several();
         return top > 0.0 ? best : -1;
     }
 
@@ -138,8 +139,8 @@ class Pursuit {
             sines[j] = task.stage(i);
             if (sines[j] <= SPAN) {
                 sines[j] = 0.0;
+                barred += task.gains(i);
                 task.half_inverse[i] = 0.0;
-                barred += task.gains[i] > 0.0;
             }
         }
         if (barred == 0)
@@ -152,9 +153,26 @@ class Pursuit {
     }
 
   private:
+    // The scores of a single task are not stored: to compute them twice is faster.
+    std::pair<Index, double> best_of_one() const {
+        return tasks_[0].with_score(
+            options_, [&](auto score) { return first_largest(totals_.size(), score); });
+    }
+
+    std::pair<Index, double> best_of_several() const {
+        const View<double> totals = totals_;
+        fill(totals, 0.0);
+        for (const Task &task : tasks_)
+            task.with_score(options_, [=](auto score) {
+                double *__restrict to = totals.data();
+                for (Index i = 0; i < totals.size(); ++i) to[i] += score(i);
+            });
+        return first_largest(totals);
+    }
+
     std::vector<Task> tasks_;
     PursuitOptions options_;
-    std::vector<double> scores_;
+    Own<double> totals_;           // scores added up over several tasks
     std::vector<Index> in_order_;  // 0, 1, ...
     double smallest_ = 1.0;        // smallest squared sine of an added column
 };
@@ -169,13 +187,18 @@ std::tuple<Index, Index, double> pursuits(Cube<const double> gram, Matrix<const 
     const Index most = *std::max_element(capacity.begin(), capacity.end());
     const PursuitFits fits{coef, loss, sizes};
     PursuitSummary summary;
+    std::vector<std::vector<double>> half_inverses;
+    for (Index j = 0; j < gram.depth(); ++j)
+        half_inverses.push_back(half_inverse_of(diagonal_of(gram[j])));
     // Memory allocated once: allocation for every task would cost as much as the arithmetic.
     OwnCube<double> rows(width, most, p), factors(width, most, most);
     for (Index first = 0; first < r; first += width) {
         std::vector<Task> tasks;
-        for (Index j = 0; j < width; ++j)
-            tasks.emplace_back(gram[(first + j) % gram.depth()], correlation[first + j],
+        for (Index j = 0; j < width; ++j) {
+            const Index design = (first + j) % gram.depth();
+            tasks.emplace_back(gram[design], half_inverses[design], correlation[first + j],
                                power[first + j], capacity[first + j], rows[j], factors[j]);
+        }
         Pursuit pursuit(std::move(tasks), {normalize, refit}, p);
         summary.follow(pursuit, counts, [&](Index k) {
             for (Index j = 0; j < width; ++j) {

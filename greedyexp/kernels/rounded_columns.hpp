@@ -27,17 +27,17 @@ class RoundedVector {
     static constexpr Index LIMIT = 16383, BLOCK = 1024;
 
     RoundedVector(View<const double> vector, Index length) : entries_(length, 0) {
-        double top = 0.0;
-        for (const double value : vector) top = std::max(top, std::abs(value));
+        const double top = largest_size(vector);
         unit_ = top / LIMIT;
         const double inverse = top > 0.0 ? LIMIT / top : 0.0;
-        double lost = 0.0;
-        for (Index i = 0; i < vector.size(); ++i) {
-            const double whole = std::nearbyint(vector[i] * inverse);
-            entries_[i] = static_cast<std::int16_t>(whole);
-            const double left = vector[i] - unit_ * whole;
-            lost += left * left;
-        }
+        const double *value = vector.data();
+        const auto whole = [=](Index i) { return std::nearbyint(value[i] * inverse); };
+        for (Index i = 0; i < vector.size(); ++i) entries_[i] = static_cast<std::int16_t>(whole(i));
+        const double unit = unit_;
+        const double lost = sum(vector.size(), [=](Index i) {
+            const double left = value[i] - unit * whole(i);
+            return left * left;
+        });
         norm_ = std::sqrt(dot(vector, vector));
         error_ = std::sqrt(lost);
     }

@@ -83,10 +83,10 @@ def check_type(
     part: Part, name: str, value: object, types: type, wanted: str, remedy: str | None = None
 ) -> None:
     """Reject a result, or its field ``name``, that is not an instance of a type."""
-    found = f"{name} as {kind_of(value)}, not as" if name else f"{kind_of(value)}, not"
     # A masked array is an array, but libraries ignore its mask.
-    holds = isinstance(value, types) and not isinstance(value, np.ma.MaskedArray)
-    require(part, holds, f"returned {found} {wanted}", remedy)
+    if not isinstance(value, types) or isinstance(value, np.ma.MaskedArray):
+        found = f"{name} as {kind_of(value)}, not as" if name else f"{kind_of(value)}, not"
+        raise breach(part, f"returned {found} {wanted}", remedy)
 
 
 def check_array(
@@ -106,11 +106,12 @@ def check_array(
     if shape is not None:
         pairs = zip(shape, value.shape, strict=False)
         fits = all(isinstance(wanted, str) or wanted == size for wanted, size in pairs)
-        wanted = str(shape).replace("'", "")
-        what = f"returned {name} of shape {value.shape}, not of shape {wanted}"
-        require(part, value.ndim == len(shape) and fits, what)
-    real = not kinds or value.dtype.kind in kinds
-    require(part, real, f"returned {name} of dtype {value.dtype}, not of real numbers")
+        if value.ndim != len(shape) or not fits:
+            wanted = str(shape).replace("'", "")
+            what = f"returned {name} of shape {value.shape}, not of shape {wanted}"
+            raise breach(part, what)
+    if kinds and value.dtype.kind not in kinds:
+        raise breach(part, f"returned {name} of dtype {value.dtype}, not of real numbers")
 
 
 def check_estimates(
