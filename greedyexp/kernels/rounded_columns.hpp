@@ -48,7 +48,7 @@ class RoundedVector {
     double error() const { return error_; }  // norm of the difference
 
   private:
-    std::vector<std::int16_t> entries_;
+    Own<std::int16_t> entries_;
     double unit_ = 0.0, norm_ = 0.0, error_ = 0.0;
 };
 
