@@ -122,36 +122,40 @@ def rows(run: str, **where) -> pd.DataFrame:
     ``where`` maps columns to a value or to a list of values. The column ``method`` is the label of
     the algorithm without the parameters that were swept.
     """
-    return _where(_frame(run), where)
+    return _where(run, run, where)
 
 
 def seconds(run: str, **where) -> pd.DataFrame:
     """Return the rows of ``timings.csv`` of a run, as ``rows``."""
-    return _where(_frame(run, "timings"), where)
+    return _where(run, "timings", where)
 
 
 @functools.cache
-def _frame(run: str, table: str = "") -> pd.DataFrame:
-    path = next(_folder(run).glob(f"{table or run}.csv*"))
+def _frame(run: str, table: str) -> pd.DataFrame:
+    path = next(_folder(run).glob(f"{table}.csv*"))
     frame = pd.read_csv(path, low_memory=False)
     return frame.assign(method=frame["algorithm"].str.replace(r" \(\w+=.*\)$", "", regex=True))
 
 
-def _where(frame: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
+def _where(run: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
+    frame = _frame(run, table)
     kept = np.ones(len(frame), dtype=bool)
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
-        kept &= functools.reduce(np.logical_or, (_equal(frame[column], one) for one in values))
+        kept &= np.any([_equal(run, table, column, one) for one in values], axis=0)
     if not kept.any():
         raise ValueError(f"no row has {where}")
     return frame[kept]
 
 
-def _equal(column: pd.Series, value: Any) -> np.ndarray:
+# A page asks for the same value of a large table many times.
+@functools.cache
+def _equal(run: str, table: str, column: str, value: Any) -> np.ndarray:
     """Return a mask of the rows with a value; numbers are equal up to rounding."""
+    values = _frame(run, table)[column]
     if isinstance(value, int | float):
-        return np.isclose(column, value, rtol=1e-9, atol=0)
-    return (column == value).to_numpy()
+        return np.isclose(values, value, rtol=1e-9, atol=0)
+    return (values == value).to_numpy()
 
 
 @functools.cache

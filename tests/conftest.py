@@ -8,6 +8,7 @@ import pytest
 from kept_registry import kept_registry
 
 from greedyexp import cli
+from greedyexp.runner import state
 
 
 def pytest_addoption(parser):
@@ -32,3 +33,9 @@ def call(monkeypatch, capsys):
 
     with kept_registry():
         yield run
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Files that do not belong together are refused at once; usually a run has a second to end."""
+    monkeypatch.setattr(state, "_PATIENCE", 0.0)

@@ -53,6 +53,7 @@ def test_plot_redraws_from_the_table_alone(call, finished):
     assert all((folder / path).is_file() for path in drawn)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(call, finished):
     folder, _ = finished
     run = folder / "results/toy/quick"

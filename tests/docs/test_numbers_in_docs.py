@@ -57,10 +57,10 @@ def results(script, tmp_path, monkeypatch):
     ]
     (folder / "claims.json").write_text(json.dumps({"claims": claims}), encoding="utf-8")
     monkeypatch.setattr(script, "REPOSITORY", tmp_path)
-    for cached in (script._frame, script.claim, script.threshold):
+    for cached in (script._frame, script._equal, script.claim, script.threshold):
         cached.cache_clear()
     yield script
-    for cached in (script._frame, script.claim, script.threshold):
+    for cached in (script._frame, script._equal, script.claim, script.threshold):
         cached.cache_clear()
 
 

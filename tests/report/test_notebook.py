@@ -246,6 +246,7 @@ def test_a_table_is_not_a_path(made):
         greedyexp.open(made[1])
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -368,6 +368,7 @@ def test_an_edited_claim_is_judged_again(run, tmp_path):
     assert "mean(omp, training_error) &lt; 9" not in page
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_damaged_run_has_no_page_and_the_others_have(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     shutil.copytree(run, tmp_path / "results" / "good" / "quick")

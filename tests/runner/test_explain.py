@@ -223,6 +223,7 @@ def test_without_a_journal_versions_are_compared(lab, monkeypatch):
     assert (found.seconds, found.timed) == (pytest.approx(before / 2), ALL)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("file", "text"),
     [

@@ -231,6 +231,7 @@ def test_other_verdicts_and_figures_do_not_feel_the_seconds(tmp_path):
     assert made() == with_seconds
 
 
+@pytest.mark.usefixtures("impatient")
 def test_plot_leaves_tables_of_seconds_as_they_are_if_there_are_none(tmp_path, capsys):
     folder, _ = folder_of(tmp_path)
     config = yaml.safe_load((folder / "config.yaml").read_text())

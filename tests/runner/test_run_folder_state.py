@@ -215,6 +215,7 @@ def test_tables_that_change_their_form_are_replaced_whole(runs, monkeypatch, bef
     assert set(seen) == {0.1, 5.0}
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     "text", ["readings: 2024-13-45", "data: {1: 2, a: 3}", "data: &a [*a]", "[", "5"]
 )

@@ -62,7 +62,12 @@ def run_with(lab, mode: str, **changes) -> list[dict]:
             "the worker was killed by signal 11 (SIGSEGV)",
             marks=pytest.mark.deep,
         ),
-        ("exit", "error", "the worker process ended with exit code 3"),
+        pytest.param(
+            "exit",
+            "error",
+            "the worker process ended with exit code 3",
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_a_failure_is_a_row_and_the_run_goes_on(lab, mode, status, message):
