@@ -158,7 +158,7 @@ class Request:
 
     def _path(self, problem: Problem) -> tuple[Path, int]:
         """Return a path and the index of the tuned point."""
-        # A generator takes longer to make than a small problem to check.
+        # Creating a generator takes longer than checking a small problem.
         rng = self._rng() if self.part.takes_rng else None
         fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, prepare=self._prepare)
         try:

@@ -148,7 +148,7 @@ def _where(run: str, table: str, where: dict[str, Any]) -> pd.DataFrame:
     return frame[kept]
 
 
-# A page asks for the same value of a large table many times.
+# Masks are cached, because a page asks for the same values of a large table many times.
 @functools.cache
 def _equal(run: str, table: str, column: str, value: Any) -> np.ndarray:
     """Return a mask of the rows with a value; numbers are equal up to rounding."""

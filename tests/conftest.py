@@ -37,5 +37,9 @@ def call(monkeypatch, capsys):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Files that do not belong together are refused at once; usually a run has a second to end."""
+    """Readers refuse inconsistent files at once.
+
+    Otherwise they try again for a second, because a run may be replacing the files.
+    """
     monkeypatch.setattr(state, "_PATIENCE", 0.0)
+    monkeypatch.setattr(state, "_PAUSE", 0.0)

@@ -85,7 +85,8 @@ class Parameters:
         except BadValue as error:
             _, message, remedy = error.found[0]
             raise ConfigError(message, place=who, remedy=remedy) from None
-        return {name: read[name] if name in read else self._default(name) for name in self.names}
+        values = {**self.defaults, **read}
+        return {name: values[name] for name in self.names}
 
     def required(self) -> list[str]:
         """Return the names of the parameters without a default."""
@@ -100,20 +101,21 @@ class Parameters:
         PluginError
             If the annotation of a parameter does not allow its default.
         """
-        required = self.required()
-        return {name: self._default(name) for name in self.names if name not in required}
-
-    def _default(self, name: str) -> Any:
-        default = self.fields[name].get_default(call_default_factory=True)
-        try:
-            return self.read(name, to_jsonable_python(default))
-        except BadValue as error:
-            raise PluginError(
-                f"{self.part.kind} '{self.part.name}': the default of {name} contradicts its"
-                f" type: {error}",
-                place=self.part.place,
-                remedy="Fix the function's signature.",
-            ) from None
+        defaults = {}
+        for name, field in self.fields.items():
+            if field.is_required():
+                continue
+            default = field.get_default(call_default_factory=True)
+            try:
+                defaults[name] = self.read(name, to_jsonable_python(default))
+            except BadValue as error:
+                raise PluginError(
+                    f"{self.part.kind} '{self.part.name}': the default of {name} contradicts its"
+                    f" type: {error}",
+                    place=self.part.place,
+                    remedy="Fix the function's signature.",
+                ) from None
+        return defaults
 
 
 @lru_cache(maxsize=1024)

@@ -118,12 +118,13 @@ class Cube {
 };
 
 // Memory of numbers that a kernel allocates for itself, not initialised unless a value is given. It
-// begins at a cache line: a register that is filled from two lines takes twice as long.
+// starts at a cache line, because loading a register from two lines takes twice as long.
 template <class T>
 class Own {
   public:
     Own() = default;
-    explicit Own(Index size) : values_(new (LINE) T[static_cast<std::size_t>(size)]), size_(size) {}
+    explicit Own(Index size)
+        : values_(new (CACHE_LINE) T[static_cast<std::size_t>(size)]), size_(size) {}
     Own(Index size, T value) : Own(size) { std::fill_n(values_.get(), size, value); }
 
     Index size() const { return size_; }
@@ -134,10 +135,11 @@ class Own {
     operator View<const T>() const { return view(); }
 
   private:
+    // Numbers have no destructor, so freeing their memory is enough.
     static_assert(std::is_arithmetic_v<T>);
-    static constexpr std::align_val_t LINE{64};
+    static constexpr std::align_val_t CACHE_LINE{64};
     struct Delete {
-        void operator()(T *values) const { operator delete[](values, LINE); }
+        void operator()(T *values) const { operator delete[](values, CACHE_LINE); }
     };
 
     std::unique_ptr<T[], Delete> values_;

@@ -41,7 +41,8 @@ inline double largest(View<const double> values) {
     return largest(values.size(), [=](Index i) { return value[i]; });
 }
 
-// The lowest index of the maximum of term(i) >= 0 over i < size, up to rounding, and the maximum.
+// The maximum of term(i) >= 0 over i < size, and the lowest index that attains it up to rounding,
+// as (index, maximum). Blocks without the maximum are skipped, because ``largest`` is vectorised.
 template <class Term>
 std::pair<Index, double> first_largest(Index size, Term term) {
     constexpr Index BLOCK = 64;

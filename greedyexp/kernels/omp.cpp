@@ -41,7 +41,7 @@ struct Task {
           rotated(rows.rows()), weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
           sines(correlation.size(), 1.0) {}
 
-    // Call ``use`` with the score of feature i as a function, which is zero without a gain.
+    // Call ``use`` with a function that returns the score of feature i, or zero if it has no gain.
     template <class Use>
     auto with_score(const PursuitOptions &options, Use use) const {
         const double *left = residual.data(), *inverse = half_inverse.data(), *sine = sines.data();
@@ -115,7 +115,8 @@ struct Task {
 class Pursuit {
   public:
     Pursuit(std::vector<Task> tasks, PursuitOptions options, Index features)
-        : tasks_(std::move(tasks)), options_(options), totals_(features) {
+        : tasks_(std::move(tasks)), options_(options), features_(features),
+          totals_(tasks_.size() > 1 ? features : 0) {
         for (Index t = 0; t < tasks_[0].rows.rows(); ++t) in_order_.push_back(t);
     }
 
@@ -153,13 +154,13 @@ class Pursuit {
     }
 
   private:
-    // The scores of a single task are not stored: to compute them twice is faster.
+    // The scores of a single task are not stored: computing them twice is faster.
     std::pair<Index, double> best_of_one() const {
-        return tasks_[0].with_score(
-            options_, [&](auto score) { return first_largest(totals_.size(), score); });
+        return tasks_[0].with_score(options_,
+                                    [&](auto score) { return first_largest(features_, score); });
     }
 
-    std::pair<Index, double> best_of_several() const {
+    std::pair<Index, double> best_of_several() {
         const View<double> totals = totals_;
         fill(totals, 0.0);
         for (const Task &task : tasks_)
@@ -172,6 +173,7 @@ class Pursuit {
 
     std::vector<Task> tasks_;
     PursuitOptions options_;
+    Index features_;
     Own<double> totals_;           // scores added up over several tasks
     std::vector<Index> in_order_;  // 0, 1, ...
     double smallest_ = 1.0;        // smallest squared sine of an added column

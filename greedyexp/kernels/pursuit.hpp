@@ -11,7 +11,7 @@ namespace greedyexp {
 
 struct PursuitOptions {
     bool normalize;  // score by the loss decrease, not by the squared correlation
-    bool refit;      // score by the loss decrease after a refit
+    bool refit;      // score by the loss decrease after a refit; requires ``normalize``
 };
 
 // The fits after each of the counts, which belong to the caller.

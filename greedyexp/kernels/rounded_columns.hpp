@@ -31,11 +31,12 @@ class RoundedVector {
         unit_ = top / LIMIT;
         const double inverse = top > 0.0 ? LIMIT / top : 0.0;
         const double *value = vector.data();
-        const auto whole = [=](Index i) { return std::nearbyint(value[i] * inverse); };
-        for (Index i = 0; i < vector.size(); ++i) entries_[i] = static_cast<std::int16_t>(whole(i));
+        std::int16_t *entry = entries_.data();
+        for (Index i = 0; i < vector.size(); ++i)
+            entry[i] = static_cast<std::int16_t>(std::nearbyint(value[i] * inverse));
         const double unit = unit_;
         const double lost = sum(vector.size(), [=](Index i) {
-            const double left = value[i] - unit * whole(i);
+            const double left = value[i] - unit * entry[i];
             return left * left;
         });
         norm_ = std::sqrt(dot(vector, vector));

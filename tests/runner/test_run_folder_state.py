@@ -261,10 +261,8 @@ def test_figures_and_verdicts_go_with_their_rows_and_stay_without_a_change(runs)
 
 
 @pytest.mark.deep
-def test_files_of_two_runs_are_refused_by_name(runs, monkeypatch):
-    # No other process replaces these files, so there is nothing to wait for.
-    monkeypatch.setattr(states, "_PATIENCE", 0.0)
-    monkeypatch.setattr(states, "_PAUSE", 0.0)
+@pytest.mark.usefixtures("impatient")
+def test_files_of_two_runs_are_refused_by_name(runs):
     runs.complete(5.0)
     other = runs.lab.folder / "other"
     shutil.copytree(runs.results, other)
