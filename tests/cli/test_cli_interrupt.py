@@ -88,8 +88,8 @@ def goes_on(call, folder: Path) -> None:
         ("serial", ["SIGINT"] * 5, "group", 130),
         ("serial", ["SIGTERM"], "process", 143),
         ("processes", ["SIGINT"] * 3, "group", 130),
-        ("processes", ["SIGTERM"] * 2, "group", 143),
-        ("processes", ["SIGHUP"], "group", 129),
+        pytest.param("processes", ["SIGTERM"] * 2, "group", 143, marks=pytest.mark.deep),
+        pytest.param("processes", ["SIGHUP"], "group", 129, marks=pytest.mark.deep),
     ],
 )
 def test_a_signal_ends_a_run_and_the_same_command_continues(

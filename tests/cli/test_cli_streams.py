@@ -45,10 +45,11 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess:
             "",
             marks=pytest.mark.deep,
         ),
-        (
+        pytest.param(
             "greedyexp run -v toy.yaml --engine serial > /dev/full",
             2,
             "Error: the output cannot be written: No space left on device.",
+            marks=pytest.mark.deep,
         ),
         ("greedyexp run toy.yaml --jobs 1 <&- >&- 2>&- && greedyexp report >&- 2>&-", 0, ""),
     ],

@@ -88,8 +88,9 @@ def lines(report) -> list[str]:
 
 @pytest.mark.parametrize("rule", [UNTIL, LOCATE], ids=["until", "locate"])
 def test_rows_are_a_prefix_of_those_of_a_fixed_run(adaptive, rule):
-    few = pd.read_csv(adaptive.run(rule).csv)
-    many = pd.read_csv(adaptive.run(40, folder="fixed").csv)
+    sweep = FEW if rule is UNTIL else RISING
+    few = pd.read_csv(adaptive.run(rule, sweep=sweep).csv)
+    many = pd.read_csv(adaptive.run(40, folder="fixed", sweep=sweep).csv)
     keys = ["n", "noise", "algorithm"]
     assert len(few) < 0.9 * len(many)
     wide = dict(iter(many.groupby(keys)))
@@ -150,11 +151,12 @@ def test_force_computes_every_row_once_more_and_gives_the_same(adaptive):
 
 
 def test_a_narrowed_run_leaves_the_decisions_of_the_others_alone(adaptive):
-    whole = adaptive.run(LOCATE)
-    part = adaptive.run(LOCATE, folder="parts", only=["noise=2", "algorithm=shifted"])
+    whole = adaptive.run(LOCATE, sweep=FEW)
+    one = ["noise=2", "algorithm=shifted"]
+    part = adaptive.run(LOCATE, folder="parts", only=one, sweep=FEW)
     assert 0 < part.done < whole.done
     assert set(lines(part)) < set(lines(whole))
-    assert lines(adaptive.run(LOCATE, folder="parts")) == lines(whole)
+    assert lines(adaptive.run(LOCATE, folder="parts", sweep=FEW)) == lines(whole)
 
 
 def test_part_of_the_axis_of_a_crossing_cannot_be_run_alone(adaptive):
