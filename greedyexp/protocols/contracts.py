@@ -83,8 +83,8 @@ def check_type(
     part: Part, name: str, value: object, types: type, wanted: str, remedy: str | None = None
 ) -> None:
     """Reject a result, or its field ``name``, that is not an instance of a type."""
-    # Messages are made only when needed, because these checks run at every fit. A masked array is an
-    # array, but libraries ignore its mask.
+    # Messages are made only when needed, because these checks run at every fit. A masked array is
+    # an array, but libraries ignore its mask.
     if not isinstance(value, types) or isinstance(value, np.ma.MaskedArray):
         found = f"{name} as {kind_of(value)}, not as" if name else f"{kind_of(value)}, not"
         raise breach(part, f"returned {found} {wanted}", remedy)
