@@ -50,15 +50,23 @@ class Block {
 
     // Add upper bounds of the scores of all features.
     void add_bounds(const PursuitOptions &options, View<double> scores) {
-        for (std::size_t first = 0; first < responses_.size(); first += RoundedColumns::AT_ONCE) {
-            std::vector<View<const double>> residuals;
-            for (std::size_t j = first;
-                 j < responses_.size() && j < first + RoundedColumns::AT_ONCE; ++j)
-                residuals.push_back(responses_[j].residual);
-            design_.bound(residuals, bounds_);
-            for (std::size_t j = 0; j < residuals.size(); ++j)
-                add_scores(bounds_[static_cast<Index>(j)], responses_[first + j].floor, options,
-                           scores);
+        std::vector<View<const double>> vectors;
+        // The last vector of Q shares a pass over the design with the residuals.
+        const bool fresh = options.refit && bounded_ < size_;
+        if (fresh) vectors.push_back(basis_[bounded_++]);
+        for (const Response &response : responses_) vectors.push_back(response.residual);
+        for (auto next = vectors.begin(); next != vectors.end();) {
+            const auto end =
+                next + std::min<std::ptrdiff_t>(RoundedColumns::AT_ONCE, vectors.end() - next);
+            design_.bound({next, end}, bounds_);
+            for (Index row = 0; next != end; ++next, ++row) {
+                const Index j = next - vectors.begin() - fresh;
+                if (j < 0)
+                    for (Index i = 0; i < scores.size(); ++i)
+                        within_[i] += bounds_(row, i) * bounds_(row, i);
+                else
+                    add_scores(bounds_[row], responses_[j].floor, options, scores);
+            }
         }
     }
 
@@ -107,7 +115,7 @@ class Block {
     }
 
     // Add the staged feature to the support and update the residuals.
-    void take(Index i, const PursuitOptions &options) {
+    void take(Index i) {
         const double pivot = std::sqrt(dot(staged_, staged_));
         View<double> added = basis_[size_];
         for (Index k = 0; k < added.size(); ++k) added[k] = staged_[k] / pivot;
@@ -121,11 +129,6 @@ class Block {
         support_.push_back(i);
         ++size_;
         half_inverse_[i] = 0.0;
-        if (options.refit) {
-            const View<double> bounds = bounds_[0];
-            design_.bound({added}, bounds_);
-            for (Index k = 0; k < bounds.size(); ++k) within_[k] += bounds[k] * bounds[k];
-        }
     }
 
     // Write the fit of response j after counts[k] features as that of a task.
@@ -184,7 +187,8 @@ class Block {
     std::vector<double> staged_;
     std::vector<double> cross_;   // Q^T x of the staged column
     std::vector<double> again_;   // scratch
-    std::vector<double> within_;  // if refit, upper bounds of ||Q^T x_i||^2
+    std::vector<double> within_;  // if refit, upper bounds of ||Q^T x_i||^2 ...
+    Index bounded_ = 0;           // ... over so many vectors of Q
     std::vector<double> inside_;  // ||Q^T x_i||^2 over the first ``projected_`` vectors of Q
     std::vector<Index> projected_;
     std::vector<Index> in_order_;
@@ -238,7 +242,7 @@ class Pursuit {
         if (barred == 0)
             for (std::size_t b = 0; b < blocks_.size(); ++b)
                 if (sines[b] > 0.0) {
-                    blocks_[b].take(i, options_);
+                    blocks_[b].take(i);
                     smallest_ = std::min(smallest_, sines[b]);
                 }
         return barred;
