@@ -93,6 +93,15 @@ def test_both_forms_take_the_same_features(kind, shared, options):
         assert_same(problem, 12, counts=[0, 3, 9], **options)
 
 
+@pytest.mark.parametrize("tasks", [1, 3, 4, 5, 9])
+@pytest.mark.parametrize("refit", [False, True])
+def test_any_number_of_responses_shares_passes(tasks, refit):
+    rng = np.random.default_rng(tasks)
+    X = next(iter(designs_of("correlated", rng, (60,), 80)))
+    Y = X[:, :6] @ rng.standard_normal((6, tasks)) + 0.1 * rng.standard_normal((60, tasks))
+    assert_same(as_problem(X, Y), 20, together=tasks > 1, refit=refit)
+
+
 @pytest.mark.parametrize("rows", [2, 31, 32, 33, 1023, 1024, 1025, 2100])
 @pytest.mark.parametrize("features", [1, 7, 8, 127, 129])
 def test_sizes_around_those_of_tiles_and_blocks(rows, features):
