@@ -158,7 +158,7 @@ class Request:
 
     def _path(self, problem: Problem) -> tuple[Path, int]:
         """Return a path and the index of the tuned point."""
-        # Creating a generator takes longer than checking a small problem.
+        # Creating a generator takes a noticeable part of the time of a small fit.
         rng = self._rng() if self.part.takes_rng else None
         fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, prepare=self._prepare)
         try:

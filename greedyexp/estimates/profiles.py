@@ -43,7 +43,7 @@ class Profiles:
     def of(cls, path: Path, chosen: int) -> Profiles:
         """Return the profiles of a path, without a reference to its dense coefficients."""
         flat = path.coef.reshape(len(path), -1)
-        # ``take`` on flat coefficients is twice as fast as indexing two axes with arrays.
+        # ``take`` on flat coefficients is faster than indexing two axes with arrays.
         places = np.flatnonzero(flat.any(axis=0))
         coef = np.take(flat, places, axis=1)
         entries = np.stack(np.divmod(places, path.coef.shape[2]), axis=1)

@@ -118,7 +118,7 @@ class Cube {
 };
 
 // Memory of numbers that a kernel allocates for itself, not initialised unless a value is given. It
-// starts at a cache line, because loading a register from two lines takes twice as long.
+// starts at a cache line, because loading a register from two lines takes longer.
 template <class T>
 class Own {
   public:

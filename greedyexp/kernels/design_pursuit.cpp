@@ -187,8 +187,8 @@ class Block {
     std::vector<double> staged_;
     std::vector<double> cross_;   // Q^T x of the staged column
     std::vector<double> again_;   // scratch
-    std::vector<double> within_;  // if refit, upper bounds of ||Q^T x_i||^2 ...
-    Index bounded_ = 0;           // ... over so many vectors of Q
+    std::vector<double> within_;  // upper bounds of ||Q^T x_i||^2 over the first ``bounded_``
+    Index bounded_ = 0;           // vectors of Q, if refit
     std::vector<double> inside_;  // ||Q^T x_i||^2 over the first ``projected_`` vectors of Q
     std::vector<Index> projected_;
     std::vector<Index> in_order_;

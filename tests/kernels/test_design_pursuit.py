@@ -97,7 +97,7 @@ def test_both_forms_take_the_same_features(kind, shared, options):
 @pytest.mark.parametrize("refit", [False, True])
 def test_any_number_of_responses_shares_passes(tasks, refit):
     rng = np.random.default_rng(tasks)
-    X = next(iter(designs_of("correlated", rng, (60,), 80)))
+    X = next(designs_of("correlated", rng, (60,), 80))
     Y = X[:, :6] @ rng.standard_normal((6, tasks)) + 0.1 * rng.standard_normal((60, tasks))
     assert_same(as_problem(X, Y), 20, together=tasks > 1, refit=refit)
 
