@@ -1,6 +1,6 @@
 """How often 95% intervals of thresholds contain the threshold, for curves of many shapes.
 
-The true curves rise from 10% to 90% of their range within one unit of x, apart from steps. They
+The true curves rise from 10% to 90% of their range within one unit of x, apart from those that jump. They
 cross 50% at a random place between two points. The trials have a fixed number at each point, or
 they are located by the rule of adaptive trials. For each curve and grid, the table has the coverage
 in percent and the mean width of two intervals: that of a logistic curve alone, and the one that is
@@ -49,8 +49,8 @@ CURVES: dict[str, Curve] = {
     "logistic": lambda x: expit(4.4 * x),
     "long upper tail": lambda x: np.exp(-np.log(2) * np.exp(-3.1 * x)),
     "long lower tail": lambda x: 1 - np.exp(-np.log(2) * np.exp(3.1 * x)),
-    "step": lambda x: (x > 0).astype(float),
-    "step to 0.9": lambda x: 0.9 * (x > 0),
+    "jump": lambda x: (x > 0).astype(float),
+    "jump to 0.9": lambda x: 0.9 * (x > 0),
 } | {f"ceiling {plateau}": ceiling(plateau) for plateau in (0.9, 0.8, 0.65, 0.55, 0.45)}
 # The second is never reached.
 TRUTH = dict.fromkeys(CURVES, 0.0) | {"ceiling 0.45": np.inf}

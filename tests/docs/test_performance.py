@@ -43,10 +43,18 @@ def test_page_counts_broken_and_missing_promises(page):
 
 
 def test_page_lists_ratios_and_promises(page):
-    found = {"bench_a.py": [page.Comparison("fast", "peer", 1.0, 4.0, "same fits")]}
+    found = {"bench_omp.py": [page.Comparison("fast", "peer", 1.0, 4.0, "same fits")]}
     text = page.page(found, {("fast", "peer"): 3.0})
     assert "| fast | peer | 4 | 3 | same fits |" in text
-    assert "## `benchmarks/bench_a.py`" in text
+    assert "## `benchmarks/bench_omp.py`\n\nCompare OMP and group OMP" in text
+    assert "Run: " not in text
+
+
+def test_page_says_what_each_script_compares(page):
+    text = page.PAGE.read_text()
+    for script in page.FOLDER.glob("bench_*.py"):
+        section = text.partition(f"## `benchmarks/{script.name}`\n\n")[2]
+        assert section.startswith("\n".join(page.purpose(script.name)) + "\n\n|"), script
 
 
 def test_page_gives_the_slopes_of_growth(page):

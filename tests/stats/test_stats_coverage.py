@@ -126,7 +126,7 @@ def test_reported_intervals_cover_all_curves_and_grids(measured, located):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", ["logistic", "long upper tail", "step", "ceiling 0.65"])
+@pytest.mark.parametrize("name", ["logistic", "long upper tail", "jump", "ceiling 0.65"])
 def test_differences_of_thresholds_are_covered_on_all_grids(measured, name):
     for grid in measured.GRIDS.values():
         assert measured.measure_difference(name, grid, runs=40).coverage >= 0.95 - margin(40)
