@@ -1,6 +1,7 @@
 """Compare iterations of the first-order methods with products P^T r by NumPy.
 
-P is the design and r the residual. Times include the set-up of a method (Gram matrix, singular values).
+P is the design and r the residual. Times include the set-up of a method (Gram matrix, singular
+values).
 Run: python benchmarks/bench_matching_pursuit.py
 """
 

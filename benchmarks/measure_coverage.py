@@ -1,11 +1,11 @@
 """How often 95% intervals of thresholds contain the threshold, for curves of many shapes.
 
-The true curves rise from 10% to 90% of their range within one unit of x, apart from those that jump. They
-cross 50% at a random place between two points. The trials have a fixed number at each point, or
-they are located by the rule of adaptive trials. For each curve and grid, the table has the coverage
-in percent and the mean width of two intervals: that of a logistic curve alone, and the one that is
-reported. An infinite end counts as the end of the grid in the width. A second table has the
-coverage of the difference of two thresholds on the same data.
+The true curves rise from 10% to 90% of their range within one unit of x, apart from those that
+jump. They cross 50% at a random place between two points. The trials have a fixed number at each
+point, or they are located by the rule of adaptive trials. For each curve and grid, the table has
+the coverage in percent and the mean width of two intervals: that of a logistic curve alone, and the
+one that is reported. An infinite end counts as the end of the grid in the width. A second table has
+the coverage of the difference of two thresholds on the same data.
 
 With --page the tables are written into docs/guide/intervals.md.
 Run: python benchmarks/measure_coverage.py [--runs N] [--page]

@@ -16,7 +16,12 @@ from greedyexp.cli import completion, failures, options, plan
     default=Path("results"),
     shell_complete=completion.runs,
 )
-@click.option("-j", "--jobs", type=options.Whole(min=1), help="Worker processes assumed in the estimate of the time (default: cores).")
+@click.option(
+    "-j",
+    "--jobs",
+    type=options.Whole(min=1),
+    help="Worker processes, for the estimate of the time (default: cores).",
+)
 @click.option("--retry-failed", is_flag=True, help="Count failed replicates as missing.")
 @options.shared
 @click.pass_context

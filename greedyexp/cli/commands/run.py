@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/. Settings that change rows (--set, --seed) add +<key>=<value>
-    to the name of the folder, or +TAG with --tag.
+    Results go to OUT/<name>/<profile>/. Settings that change rows, such as --seed, add
+    +<key>=<value> to the name of the folder, or +TAG with --tag.
     Finished replicates are not computed again: the same command continues an interrupted run.
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}
