@@ -4,6 +4,7 @@ setting      the names that the claims of an experiment may use
 language     expressions, quantities, linear forms and tests
 rules        what a test must satisfy
 parser       translation of the text of a claim to tests
+entries      claims in the entries of an experiment file
 table        rows, groups and replicates that claims use
 estimates    estimates of quantities in one cell of the table, with intervals
 contrasts    linear contrasts of estimates

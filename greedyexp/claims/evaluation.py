@@ -222,7 +222,7 @@ def _always(test: Always, claim: Claim, estimator: Estimator) -> list[JudgedTest
     """Return a test of the algorithms that a relation names, or one of each algorithm."""
     wanted = claim.where.get("algorithm", list(estimator.table.setting.algorithms))
     each: list[tuple[list[str], dict[str, Any]]]
-    each = [([label], {"algorithm": label}) for label in sorted(as_list(wanted))]
+    each = [([label], {"algorithm": label}) for label in sorted(map(str, as_list(wanted)))]
     tested = []
     for algorithms, shown in [(test.algorithms, {})] if test.algorithms else each:
         try:

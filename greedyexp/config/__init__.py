@@ -12,6 +12,7 @@ claims      checks of claims
 displays    figures and tables, with checks of what they show
 patches     profiles and ``--set``
 only        ``--only``
+run_names   names of the folders of runs with changed settings
 loading     the whole experiment
 schema      JSON Schema of experiment files
 """

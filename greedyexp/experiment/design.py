@@ -25,7 +25,7 @@ from greedyexp.core.registry import find, lookup
 from greedyexp.core.yaml_text import load_yaml
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
-from greedyexp.experiment.sweep import Axes, axes_of, values_of_sweep
+from greedyexp.experiment.sweep import Axes, axes_of, columns_of_axes, values_of_sweep
 from greedyexp.protocols.base import Measured
 from greedyexp.stats.looks import Looks
 
@@ -289,9 +289,10 @@ class Design:
         blocks = data if isinstance(data, list) else [data]
         words = {DATA_COLUMN: [block.label or block.generator for block in blocks]}
         for sweep in (*(block.sweep for block in blocks), *(one.sweep for one in self.entries)):
-            for name, values in (sweep or {}).items():
-                listed = values if isinstance(values, list) else []
-                words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
+            for group in columns_of_axes(sweep or {}):
+                for name, values in group.items():
+                    listed = values if isinstance(values, list) else []
+                    words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
         return words
 
     @cached_property

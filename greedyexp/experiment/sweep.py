@@ -162,7 +162,7 @@ def names_in(mapping: Any) -> set[str]:
     return set(mapping).union(*swept) - {"sweep"}
 
 
-def _columns_of_axes(sweep: Mapping[str, Any]) -> list[Any]:
+def columns_of_axes(sweep: Mapping[str, Any]) -> list[Any]:
     """Return parameter -> values of each axis; a zip has several parameters."""
     axes: list[Any] = []
     for name, value in sweep.items():
@@ -172,7 +172,7 @@ def _columns_of_axes(sweep: Mapping[str, Any]) -> list[Any]:
 
 def axes_of(sweep: Mapping[str, Any] | None) -> Axes:
     """Return the parameters of each axis of a ``sweep:`` mapping."""
-    groups = _columns_of_axes(sweep or {})
+    groups = columns_of_axes(sweep or {})
     return tuple(tuple(group) for group in groups if isinstance(group, Mapping))
 
 
@@ -186,7 +186,7 @@ def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     axes: list[list[dict[str, Any]]] = []
     try:
-        for group in _columns_of_axes(sweep):
+        for group in columns_of_axes(sweep):
             columns = {key: _listed(column, key) for key, column in group.items()}
             rows = zip(*columns.values(), strict=True)
             axes.append([dict(zip(columns, row, strict=True)) for row in rows])

@@ -64,7 +64,8 @@ class Comparison:
     changed : DataFrame
         The paired values that differ by more than rounding; see ``rows_again.compare_cells``.
     thresholds : DataFrame
-        Estimate and 95% interval of each threshold in both runs; empty if no figure has any.
+        Estimate and 95% interval of each threshold at 50% success in both runs; empty if no figure
+        has any.
     verdicts : DataFrame
         Verdicts of the claims that both runs make.
     """
@@ -287,7 +288,7 @@ def _thresholds(one: Source, other: Source) -> pd.DataFrame:
 
 
 def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.DataFrame | None:
-    """Return the threshold of each success curve along a column, for each point and algorithm.
+    """Return the threshold at 50% success along a column, for each point and algorithm.
 
     Returns
     -------

@@ -9,6 +9,8 @@ from greedyexp.figures._plot.methods import method_styles
 from greedyexp.figures._plot.panels import Panels
 from greedyexp.figures._plot.points import attach
 from greedyexp.figures._plot.style import legend_entry, use_style
+from greedyexp.figures._plot.typeset import typeset
+from greedyexp.report.draw import arrange
 from greedyexp.results.context import Context
 from greedyexp.results.words import axis_label
 from greedyexp.stats.multiplicity import ALPHA
@@ -71,7 +73,10 @@ def compare_figure(
             f" filled: {beyond_chance} that differ beyond chance (Holm, {ALPHA:.0%})."
         )
         legend = [legend_entry(label, **styles[label]) for label in labels]
-        return panels.finish(legend, note=[note])
+        picture = panels.finish(legend, note=[note])
+        typeset(picture)
+        arrange(picture)
+        return picture
 
 
 def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:

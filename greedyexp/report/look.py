@@ -11,7 +11,7 @@ from typing import Any
 from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
-from greedyexp.report.where import parse
+from greedyexp.report.where import as_text, parse
 
 _LENGTH = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?(in|cm|mm|pt)")
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
@@ -55,7 +55,7 @@ class Look:
             return ""
         given = [("figure", name), ("style", self.style), ("row", self.row)]
         given += [("width", "" if self.width is None else f"{self.width:.4g}in")]
-        given += [("where", f"{column}={value}") for column, value in self.where.items()]
+        given += [("where", as_text({column: value})) for column, value in self.where.items()]
         return "".join(f" --{option} {shlex.quote(text)}" for option, text in given if text)
 
     def chosen(self, names: Sequence[str]) -> set[str]:

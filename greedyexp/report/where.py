@@ -46,10 +46,41 @@ def parse(text: str) -> dict[str, Any]:
     return wanted
 
 
+def as_text(where: Mapping[str, Any]) -> str:
+    """Return the condition from which ``parse`` reads these columns and values."""
+    return ",".join(f"{name}={_value_text(name, value)}" for name, value in where.items())
+
+
+def _value_text(name: str, value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if not isinstance(value, str) or _reads_as(name, text):
+        return text
+    return "'{}'".format(text.replace("'", "''"))
+
+
+def _reads_as(name: str, text: str) -> bool:
+    """Return True if a text needs no quotes."""
+    try:
+        return parse(f"{name}={text}") == {name: text}
+    except ConfigError:
+        return False
+
+
 def _pieces(text: str) -> Iterator[str]:
-    """Split a condition at the commas that are in no brackets and before the next column."""
+    """Split a condition at the commas that are in no brackets or quotes, before the next column."""
     start = depth = 0
+    quote = ""
     for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+            continue
+        if character in "'\"" and text[:place].rstrip().endswith("="):
+            quote = character
+            continue
         depth += (character in "([") - (character in ")]")
         if character == "," and depth == 0 and _COLUMN.match(text, place + 1):
             yield text[start:place]

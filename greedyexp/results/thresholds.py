@@ -39,8 +39,8 @@ def thresholds(
     """Estimate the value of ``of`` at which success crosses ``level``, with its 95% interval.
 
     Groups and points of a group may have different numbers of replicates. A replicate that failed
-    is a trial without success. If the number of trials depended on results, intervals are widened
-    to be valid at any stopping time (``stats.sequential``).
+    is a trial without success. If results decided where trials were placed, intervals are valid at
+    any stopping time (``stats.sequential``); in a run until decided, they are valid at every look.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def facts(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def level_text(of: str, level: float, per: str | None = None) -> str:
+def threshold_name(of: str, level: float, per: str | None = None) -> str:
     """Return the name of a threshold, divided by ``per``, for axes and captions."""
     quantity = r"$\theta$" if of == "theta" else axis_label(of)
     if per is not None:
@@ -124,8 +124,10 @@ def notes(
         intervals = "95% intervals without a model of the curve"
     elif fitted < len(table):
         intervals += f" for {fitted} of {len(table)}, others without a model"
-    if context.adaptive:
+    if context.placed:
         intervals += ", valid at any stopping time"
+    elif context.looks:
+        intervals += ", valid at every look"
     trials = (table["fewest"].min(), table["most"].max(), table["trials"].sum())
     found = successes.notes(frame, context, trials, intervals)
     outside = table.loc[~np.isfinite(table["estimate"]), list(keys)]

@@ -286,7 +286,7 @@ class Journal:
         key, status, message, facts, rows, checksum, seconds, fit_seconds = row
         if checksum != _checksum(status, message, facts, rows):
             raise _damaged(self.path, "a row does not match its checksum")
-        outcome = Outcome(Status(status), message, json.loads(rows), fit_seconds)
+        outcome = Outcome(self._status(status), message, json.loads(rows), fit_seconds)
         return JournalEntry(key, outcome, json.loads(facts), seconds)
 
 

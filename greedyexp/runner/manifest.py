@@ -223,7 +223,8 @@ def git_state(folder: Path, results: Path) -> dict[str, Any] | None:
     if results.is_relative_to(top) and results != Path(top):
         paths.append(f":(exclude){results.relative_to(top).as_posix()}")
     changed = _git(Path(top), "status", "--porcelain", "--untracked-files=no", "--", *paths)
-    return {"commit": commit, "dirty": bool(changed)}
+    # Changes count as made if git cannot tell.
+    return {"commit": commit, "dirty": changed is None or bool(changed)}
 
 
 def blas() -> list[dict[str, Any]]:

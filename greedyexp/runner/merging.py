@@ -174,23 +174,24 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
             _refuse_other_code(source, plan)
         runs = _runs([*distinct.values()], into)
         make_folder(into)
-        with folder_lock(into), Journal(into) as journal:
-            added = _unite(sources, journal, plan)
-            with next_state(into, config_text, plugins) as home:
-                manifest = Manifest(experiment, into, _NothingComputed(), merged=runs)
-                journal.remember(experiment.folder, profile, WHOLE)
-                plan.grow_fully(journal)
-                census = plan.census(journal)
-                table = write_tables(plan, journal, home)
-                manifest.write(
-                    home,
-                    census,
-                    0,
-                    data_files=plan.files.checksums(),
-                    interrupted=False,
-                )
-            incomplete = _incomplete(sources, plan, journal) if census.missing else ()
-    remember_complete(into, installed)
+        with folder_lock(into):
+            with Journal(into) as journal:
+                added = _unite(sources, journal, plan)
+                with next_state(into, config_text, plugins) as home:
+                    manifest = Manifest(experiment, into, _NothingComputed(), merged=runs)
+                    journal.remember(experiment.folder, profile, WHOLE)
+                    plan.grow_fully(journal)
+                    census = plan.census(journal)
+                    table = write_tables(plan, journal, home)
+                    manifest.write(
+                        home,
+                        census,
+                        0,
+                        data_files=plan.files.checksums(),
+                        interrupted=False,
+                    )
+                incomplete = _incomplete(sources, plan, journal) if census.missing else ()
+            remember_complete(into, installed)
     return Merged(
         name=experiment.name,
         profile=profile,

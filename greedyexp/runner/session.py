@@ -176,17 +176,18 @@ def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     new = parsed_settings(settings)
     if old is None or new is None or table_of(folder) is None:
         return ()
-    before, now = (_least_trials(settings["trials"]) for settings in (old, new))
+    # The file of the folder may have been edited.
+    before, now = (_least_trials(settings.get("trials")) for settings in (old, new))
     extended = before is not None and now is not None and before <= now
     keys = [key for key in ROW_SETTINGS if not (key == "trials" and extended)]
     return tuple(changes(old, new, keys))
 
 
-def _least_trials(trials: int | dict[str, Any]) -> int | None:
+def _least_trials(trials: Any) -> int | None:
     """Return the replicates that every point of a table has; None if a rule decides each alone."""
     if isinstance(trials, dict):
-        return trials.get("min") if trials.get("until") == DECIDED else None
-    return trials
+        trials = trials.get("min") if trials.get("until") == DECIDED else None
+    return trials if isinstance(trials, int) else None
 
 
 def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:

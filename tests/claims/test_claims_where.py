@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+from claims_trajectories import course, judge
 from trajectory_runs import follow, gaussian_problem, proximal
 
 from greedyexp.config import load
@@ -118,3 +119,12 @@ def test_the_protocol_declares_its_keys_and_the_rows_of_each_column():
             assert row["record"] in described[name].only["record"]
     many = columns([], **asked | {"iterations": 10**9, "dense": 10**9})
     assert {one.name: one.values for one in many}["iteration"] is None
+
+
+@pytest.mark.parametrize("unknown", ["typo", 5])
+def test_an_edited_algorithm_is_inconclusive(unknown):
+    rows = course([1.0, 0.5])
+    judged = judge(rows, "always(gap <= 2)", where={"algorithm": ["gd", unknown]})
+    tests = {test.group["algorithm"]: test for test in judged.tests}
+    assert "no rows of" in tests[str(unknown)].reason
+    assert tests["gd"].verdict.value == "inconclusive"  # one data set is too few

@@ -41,6 +41,18 @@ def test_every_value_of_a_sweep_folds_into_its_entry():
     assert apart["algorithm"].tolist() == labels
 
 
+def test_words_of_a_zip_keep_the_order_of_the_file():
+    data = {"generator": "multitask_overlap", "kappa": 0.5}
+    made = design(
+        "omp", data=data | {"sweep": {"zip": {"values": ["sign", "gaussian"], "p": [8, 9]}}}
+    )
+    assert made.words["values"] == ["sign", "gaussian"]
+    assert context_of(made, ["omp"]).in_order("values", ["gaussian", "sign"]) == [
+        "sign",
+        "gaussian",
+    ]
+
+
 def test_labels_are_known_as_loading_made_them():
     made = design({"lasso": {"sweep": {"tol": [1, 0.5]}}}, "omp")
     found = {label: one.entry for label, one in made.variants.items()}

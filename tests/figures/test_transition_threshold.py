@@ -305,7 +305,8 @@ def test_bad_columns_are_refused_with_a_sentence(frame):
 def test_thresholds_of_a_run_until_decided_are_those_of_a_fixed_run_at_a_higher_level(frame):
     by = {"of": "theta", "success": SUCCESS, "by": ["algorithm", "kappa"]}
     frame = frame[frame["algorithm"] == "ours"]
-    found = thresholds(frame, replace(CONTEXT, adaptive=True, looks=5), **by)
+    context = replace(CONTEXT, adaptive=True, looks=5)
+    found = thresholds(frame, context, **by)
     plain = thresholds(frame, CONTEXT, **by)
     assert (found["estimate"] == plain["estimate"]).all()
     for (_, points), low, high in zip(
@@ -316,6 +317,9 @@ def test_thresholds_of_a_run_until_decided_are_those_of_a_fixed_run_at_a_higher_
         # Five looks that each miss with 1% miss together with at most 5%.
         fit = located_crossing(*given, sequential=False, confidence=0.99)
         assert (low, high) == (fit.low, fit.high)
+    note = " ".join(transition_threshold(frame, context).get_supxlabel().split())
+    assert "valid at every look" in note
+    assert "stopping time" not in note
 
 
 def test_thresholds_that_results_located_have_intervals_of_such_trials_and_say_so(frame):

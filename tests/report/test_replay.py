@@ -18,7 +18,7 @@ from greedyexp import report
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report.figure_notes import read_note
 from greedyexp.report.rows_again import DIFFERS, EQUAL, ROUNDING, compare_cells
-from greedyexp.report.where import parse
+from greedyexp.report.where import as_text, parse
 from greedyexp.runner import manifest
 
 SETTINGS = {
@@ -274,6 +274,21 @@ def test_conditions_are_split_outside_of_labels():
         "data": "few, wide",
     }
     assert parse("w=[1, 2],n=null") == {"w": [1, 2], "n": None}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"kappa": None, "flag": True, "p": 3, "theta": 0.5},
+        {"name": "1", "other": "true", "third": "null"},
+        {"name": "x: y", "other": "a,b=2", "p": 1},
+        {"algorithm": "rmp (lam=0.1, w=2)", "data": "few, wide"},
+        {"name": "it's", "algorithm": "'quoted'"},
+        {"w": [1, 2]},
+    ],
+)
+def test_a_condition_is_read_as_it_was_written(where):
+    assert parse(as_text(where)) == where
 
 
 def test_one_record_of_a_trajectory_is_chosen(tmp_path):

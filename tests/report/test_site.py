@@ -104,6 +104,11 @@ def test_the_index_counts_verdicts_by_paper(site):
     assert "comparison_1.html" in index
 
 
+def test_versions_of_this_environment_have_not_changed(site):
+    assert "changed since" not in (site / "index.html").read_text("utf-8")
+    assert "not installed" not in page_of(site)
+
+
 def test_the_page_of_a_run_has_claims_interpretations_and_how_it_was_made(site):
     page = page_of(site)
     assert "A &lt;small&gt; run." in page
@@ -381,6 +386,22 @@ def test_a_damaged_run_has_no_page_and_the_others_have(run, tmp_path, capsys, mo
     assert "bad" in said
     assert (tmp_path / "report" / "good" / "quick" / "index.html").is_file()
     assert "Without a page" in (tmp_path / "report" / "index.html").read_text("utf-8")
+
+
+def test_a_claim_that_cannot_be_read_takes_one_page(run, tmp_path, capsys, monkeypatch):
+    # Errors cross from one process to another.
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for name in ("good", "bad"):
+        shutil.copytree(run, tmp_path / "results" / name / "quick")
+    file = tmp_path / "results" / "bad" / "quick" / "config.yaml"
+    file.write_text(file.read_text().replace("training_error) < 9", "training_eror) < 9"))
+    given = ["report", str(tmp_path / "results"), "--out", str(tmp_path / "report")]
+    assert main(given) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "bad" in said
+    assert "training_eror" in said
+    assert (tmp_path / "report" / "good" / "quick" / "index.html").is_file()
 
 
 def test_a_run_without_claims_or_figures_has_a_page(tmp_path):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import socket
 import sys
+import threading
 import types
 import urllib.request
 from dataclasses import replace
@@ -312,6 +314,23 @@ def test_mistakes_in_a_cluster_file_are_placed(tmp_path, old, new, words):
     path.write_text(CLUSTER.replace(old, new))
     with pytest.raises(UserError, match=words):
         clusters.Started(path)
+
+
+def test_a_batch_that_arrives_as_the_run_is_left_is_computed_again(monkeypatch):
+    run = object.__new__(remote._Run)
+    run._lock, run._busy, run._left = threading.Lock(), 0, False
+    monkeypatch.setattr(run, "end", lambda: None)
+    monkeypatch.setattr(remote, "_runs", {"run": run})
+    monkeypatch.setattr(remote, "_cancelled", lambda: lambda: False)
+    known = dict(remote._runs)
+    run._leave()
+    assert remote._runs == {}
+    # As if this thread had found the run just before it was left.
+    monkeypatch.setattr(remote, "_runs", known)
+    assert remote.compute("run", pickle.dumps([])).results is None
+    run._busy, run._left = 1, False
+    run._leave()
+    assert not run._left
 
 
 def test_what_a_worker_leaves_out_is_computed_again(lab, scheduler, monkeypatch):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -158,6 +159,16 @@ def test_damage_to_a_value_is_found_when_it_is_read(filled):
         assert journal.entries([key(5)])[key(5)].outcome.rows[0]["error"] == 5 / 7
         with pytest.raises(StorageError, match="checksum"):
             journal.entries([key(77)])
+
+
+def test_a_status_that_does_not_exist_is_damage(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add([entry(0, error=1.0)])
+        odd = entry(1, error=1.0)
+        object.__setattr__(odd.outcome, "status", SimpleNamespace(value="lost"))
+        journal.add([odd])
+    with Journal(tmp_path) as journal, pytest.raises(StorageError, match="no status 'lost'"):
+        journal.entries([key(1)])
 
 
 def test_a_folder_in_the_place_of_the_file_is_a_clear_error(tmp_path):

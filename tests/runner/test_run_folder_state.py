@@ -337,3 +337,13 @@ def test_a_run_says_which_settings_it_replaced(runs):
     assert runs.complete(0.1).replaced == ()
     assert runs.complete(0.1).replaced == ()
     assert runs.complete(5.0).replaced == ("data.noise: 0.1 -> 5.0",)
+
+
+@pytest.mark.parametrize("trials", ["", "trials: many\n"])
+def test_an_edited_number_of_trials_does_not_end_a_run(runs, trials):
+    runs.complete(0.1)
+    config = runs.results / "config.yaml"
+    lines = [one for one in config.read_text().splitlines(True) if not one.startswith("trials")]
+    config.write_text("".join(lines) + trials)
+    assert any("trials" in one for one in runs.complete(0.1).replaced)
+    assert runs.complete(0.1).replaced == ()

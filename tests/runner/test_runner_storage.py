@@ -273,6 +273,10 @@ def test_the_state_of_the_repository_leaves_results_out(tmp_path):
     assert manifest.git_state(tmp_path, tmp_path / "results") == clean
     (tmp_path / "code.py").write_text("2")
     assert manifest.git_state(tmp_path, tmp_path / "results") == {**clean, "dirty": True}
+    # A status that cannot be read proves no clean state.
+    git(tmp_path, "commit", "-qam", "second")
+    (tmp_path / ".git" / "index").write_text("damaged")
+    assert manifest.git_state(tmp_path, tmp_path / "results")["dirty"]
 
 
 def test_workers_use_one_thread_each(lab):

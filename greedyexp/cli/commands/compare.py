@@ -99,12 +99,13 @@ def _refuse_other_table(file: Path) -> None:
 def _save(found: Comparison, file: Path) -> None:
     import matplotlib
 
-    from greedyexp.figures._plot.style import SETTINGS
+    from greedyexp.figures._plot.style import use_style
     from greedyexp.runner.files import replacing
 
     picture = found.figure()
     suffix = file.suffix.lower()
-    with replacing(file) as stream, matplotlib.rc_context(SETTINGS):
+    with replacing(file) as stream, matplotlib.rc_context():
+        use_style()
         picture.savefig(stream, format=suffix[1:], metadata=_FIGURES[suffix])
 
 
@@ -134,7 +135,7 @@ def show(found: Comparison) -> None:
         click.echo(f"\nchanged values: {len(found.changed)}")
         _print(found.changed)
     if not found.thresholds.empty:
-        click.echo("\nthresholds, with 95% intervals:")
+        click.echo("\nthresholds at 50% success, with 95% intervals:")
         _print(found.thresholds, most=None)
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
     if len(found.verdicts):

@@ -104,7 +104,7 @@ def threshold_limit(
         key = tuple(one.values[name] for name in line)
         _draw(one, styles.shift(*key), widest, styles.of(*key), keys)
     name = transform.replace("x", short_name(x))
-    panels.label(name, thresholds.level_text(of, level))
+    panels.label(name, thresholds.threshold_name(of, level))
     drawn = [prediction for one in lines for prediction, _ in one.stated]
     diamond = plot.legend_entry("limit if linear", **_DIAMOND)
     note = [

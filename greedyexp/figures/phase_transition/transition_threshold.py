@@ -106,7 +106,7 @@ def transition_threshold(
         if len(levels) <= 8:
             texts = [level_text(x, float(value)) for value in levels]
             plot.set_ticks(axis.xaxis, list(levels), texts)
-    panels.label(axis_label(x), thresholds.level_text(of, level, per))
+    panels.label(axis_label(x), thresholds.threshold_name(of, level, per))
     beyond = table[np.isinf(table["estimate"])]
     beside = beyond.duplicated([*(c for c in (row, panel, x) if c), "estimate"]).any()
     note = [

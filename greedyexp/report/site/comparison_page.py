@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from greedyexp.figures._plot.typeset import typeset
 from greedyexp.report.compare import Comparison, compare
-from greedyexp.report.draw import arrange
 from greedyexp.report.site.interactive import interactive
 from greedyexp.report.site.run_page import figure_data, table_content
 
@@ -38,10 +36,7 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
         As ``compare``.
     """
     found = compare(a, b)
-    picture = found.figure()
-    typeset(picture)
-    arrange(picture)
-    shown = interactive(picture)
+    shown = interactive(found.figure())
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
     content = {
         "title": f"{_name(a)} and {_name(b)}",

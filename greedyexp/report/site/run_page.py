@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import platform
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from greedyexp.report.site.behind import Rows
 from greedyexp.report.site.interactive import Interactive, NotConvertible, interactive
 from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.report.verify import verified_source
+from greedyexp.report.where import as_text
 from greedyexp.results.words import short_name
 from greedyexp.runner.state import TIMINGS, find, retry_if_replaced
 
@@ -285,14 +287,7 @@ def _condition(rows: Rows, runs: list[list[int]]) -> str:
     """Return the condition of the first row, as ``--where`` takes it; empty without rows."""
     if not runs:
         return ""
-    chosen = rows.condition(runs[0][0])
-    return shlex.quote(",".join(f"{name}={_yaml(value)}" for name, value in chosen.items()))
-
-
-def _yaml(value: Any) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return shlex.quote(as_text(rows.condition(runs[0][0])))
 
 
 def _cell(value: Any) -> Any:
@@ -350,7 +345,8 @@ def _made(source: Source) -> dict[str, Any]:
     git = manifest.get("git") or {}
     ran = {"greedyexp": manifest.get("greedyexp"), "python": manifest.get("python")}
     ran |= manifest.get("packages") or {}
-    here = {name: version_of(name) for name in ran} | {"greedyexp": __version__, "python": None}
+    here = {name: version_of(name) for name in ran}
+    here |= {"greedyexp": __version__, "python": platform.python_version()}
     return {
         "seed": settings.get("seed"),
         "trials": settings.get("trials"),

@@ -132,14 +132,20 @@ class _Run:
         self._lock = threading.Lock()
         self._busy = 0
         self._idle: threading.Timer | None = None
+        self._left = False
         self.halted = False
 
-    def compute(self, batch: Batch, cancelled: Callable[[], bool]) -> list[Result]:
-        """Compute a batch in the process of this thread; a part of it if the run is halted."""
+    def compute(self, batch: Batch, cancelled: Callable[[], bool]) -> list[Result] | None:
+        """Compute a batch in the process of this thread; a part of it if the run is halted.
+
+        Returns None if the run was left while this batch arrived.
+        """
         # One process for each thread, since Linux kills a process when the thread that has started
         # it ends.
         thread = threading.get_ident()
         with self._lock:
+            if self._left:
+                return None
             self._stay()
             self._busy += 1
             pool = self._pools.pop(thread, None) or Pool(self._work, 1)
@@ -178,10 +184,14 @@ class _Run:
             self._idle = None
 
     def _leave(self) -> None:
+        with self._lock:
+            if self._busy:
+                return
+            self._left = True
         for name, run in list(_runs.items()):
-            if run is self and not self._busy:
-                del _runs[name]
-                self.end()
+            if run is self:
+                _runs.pop(name, None)
+        self.end()
 
     def end(self) -> None:
         """End the worker processes that are not busy, the others soon; remove the plugins."""
@@ -239,7 +249,7 @@ def compute(run: str, batch: bytes) -> Computed:
         return Computed(_PROCESS, None)
     results = known.compute(pickle.loads(batch), _cancelled())
     # As bytes, because Dask would estimate the size of every object of a list.
-    return Computed(_PROCESS, pickle.dumps(results))
+    return Computed(_PROCESS, None if results is None else pickle.dumps(results))
 
 
 def halt(run: str) -> None:
