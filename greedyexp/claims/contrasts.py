@@ -8,13 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from greedyexp.claims.estimates import (
-    ROUNDING,
-    Estimate,
-    Estimator,
-    correlation_of,
-    success_table,
-)
+from greedyexp.claims.estimates import ROUNDING, Estimate, Estimator, correlation_of, success_table
 from greedyexp.claims.language import (
     Expression,
     Form,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeAlias
@@ -25,6 +25,7 @@ from greedyexp.results.records import FAILED, NO_SECONDS
 from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.crossing import influence
 from greedyexp.stats.means import fieller, t_interval
+from greedyexp.stats.peaks import peak_interval, peaks_of
 from greedyexp.stats.proportions import CONFIDENCE, phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
 
@@ -150,56 +151,6 @@ def _common_outcomes(one: Estimate, two: Estimate) -> tuple[np.ndarray, np.ndarr
         one.sample.pairs, two.sample.pairs, assume_unique=True, return_indices=True
     )
     return one.outcomes[here], two.outcomes[there]
-
-
-@dataclass(frozen=True)
-class Peaks:
-    """Positions at which each of n curves is largest.
-
-    Parameters
-    ----------
-    low, high : arrays (n,)
-        The first and the last point at which the curve has its largest value.
-    below, above : arrays (n,)
-        Limits of the peak, halfway to the neighbouring points; infinite at an end of the curve.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    below: np.ndarray
-    above: np.ndarray
-
-
-def peaks_of(x: Sequence[float] | np.ndarray, values: np.ndarray) -> Peaks:
-    """Return the positions at which curves through common points are largest.
-
-    Parameters
-    ----------
-    x : array_like, shape (m,)
-        Positions in any order; values may be repeated.
-    values : array, shape (n, m)
-        One curve in each row. Values may be infinite but not nan.
-    """
-    x, values = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
-    points = np.unique(x)
-    largest = values == values.max(axis=1, keepdims=True)
-    low = np.where(largest, x, np.inf).min(axis=1)
-    high = np.where(largest, x, -np.inf).max(axis=1)
-    before, after = np.append(-np.inf, points[:-1]), np.append(points[1:], np.inf)
-    below = (low + before[np.searchsorted(points, low)]) / 2
-    above = (high + after[np.searchsorted(points, high)]) / 2
-    return Peaks(low, high, below, above)
-
-
-def _peak_interval(peaks: Peaks, confidence: float) -> Interval:
-    """Return an interval for the mean position of peaks known up to the neighbouring points."""
-    low, high = -np.inf, np.inf
-    # A peak at an end of the sweep is unbounded on this side.
-    if np.isfinite(peaks.below).all():
-        _, low, _ = t_interval(peaks.below, confidence)
-    if np.isfinite(peaks.above).all():
-        _, _, high = t_interval(peaks.above, confidence)
-    return low, high
 
 
 class Estimator:
@@ -381,7 +332,7 @@ class Estimator:
         peaks = peaks_of(x, self._heights(quantity, rows).T)
         middles = (peaks.low + peaks.high) / 2
         sample = self._sample(rows.ravel(), pairs=replicates)
-        interval = cache(partial(_peak_interval, peaks))
+        interval = cache(partial(peak_interval, peaks))
         constant = _all_equal(peaks.low, peaks.high)
         span = float(peaks.below.mean()), float(peaks.above.mean())
         return Estimate(Peak, float(middles.mean()), middles, sample, interval, constant, span)

@@ -46,8 +46,8 @@ def described(experiment: Experiment) -> list[str]:
     PluginError
         If the ``describe`` function of a generator raises.
     """
-    from greedyexp.config.data import guarded
     from greedyexp.config.document import Place
+    from greedyexp.config.guards import guarded
     from greedyexp.core.registry import find
     from greedyexp.datasets.own import relative_to
 
@@ -70,7 +70,7 @@ def unused_profile(ctx: click.Context, source: str | Path) -> list[str]:
     source : str or Path
         A valid config.
     """
-    from greedyexp.config.document import read_file
+    from greedyexp.config.reading import read_file
 
     profile = ctx.params["profile"]
     chosen = ctx.get_parameter_source("profile") is click.core.ParameterSource.COMMANDLINE

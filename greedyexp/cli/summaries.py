@@ -108,9 +108,11 @@ def lines(contents: Mapping[str, Any], folder: Path) -> list[str]:
 
 def looks(folder: Path) -> list[str]:
     """Return how the verdicts of a run came about, if claims decided on its number of trials."""
+    from greedyexp.runner.state import CLAIMS
+
     # Only `verify` needs the file.
     with suppress(OSError, ValueError, TypeError):
-        contents = json.loads((folder / "claims.json").read_bytes())
+        contents = json.loads((folder / CLAIMS).read_bytes())
         if "looks" in contents:
             from greedyexp.claims.report import looks_sentence
 

@@ -1,7 +1,9 @@
 """Reading and checking experiment files.
 
-document    YAML with places, and cursors that collect errors
+document    documents with places, and cursors that collect errors
+reading     YAML as such documents
 sections    entries, parameters and sweeps
+guards      checks that hold for any part
 data        blocks of data, with the points of their sweep
 rules       checks of data against the needs of parts
 protocol    the protocol and its metrics

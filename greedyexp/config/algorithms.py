@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from greedyexp.config.data import Data, check_size, guarded, refusal
+from greedyexp.config.data import Data
 from greedyexp.config.document import Node
+from greedyexp.config.guards import check_size, guarded, refusal
 from greedyexp.config.protocol import ProtocolEntry
 from greedyexp.config.rules import (
     check_criterion,
@@ -28,9 +29,9 @@ from greedyexp.config.sections import (
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import YIELDS, Algorithm, Protocol
 from greedyexp.core.registry import parts
-from greedyexp.experiment.design import variant_of
 from greedyexp.experiment.messages import show
 from greedyexp.experiment.model import AlgorithmSpec
+from greedyexp.experiment.variants import variant_of
 from greedyexp.protocols.fitting import TUNINGS
 
 _DEFAULT_FOLDS = 5

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
-from greedyexp.config.data import guarded
 from greedyexp.config.document import Node
+from greedyexp.config.guards import guarded
 from greedyexp.config.sections import find_part, read_entries, read_spec
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display

@@ -14,7 +14,7 @@ from greedyexp.config.choices import Choice, Values, values_of
 from greedyexp.config.claims import read_claims
 from greedyexp.config.data import read_data
 from greedyexp.config.displays import check_displays, read_displays
-from greedyexp.config.document import Document, Node, document_of, read_file
+from greedyexp.config.document import Document, Node, document_of
 from greedyexp.config.only import keep_only
 from greedyexp.config.patches import (
     Override,
@@ -25,6 +25,7 @@ from greedyexp.config.patches import (
     parse_override,
 )
 from greedyexp.config.protocol import read_metrics, read_protocol
+from greedyexp.config.reading import read_file
 from greedyexp.config.rules import check_columns, check_protocol_needs
 from greedyexp.config.run_names import require_tag, variant_name
 from greedyexp.config.sections import check_keys, read_models

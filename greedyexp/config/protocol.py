@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from greedyexp.config.data import Data, guarded
+from greedyexp.config.data import Data
 from greedyexp.config.document import Node
+from greedyexp.config.guards import guarded
 from greedyexp.config.rules import check_part
 from greedyexp.config.sections import entry_at, find_part, read_spec
 from greedyexp.core.errors import ConfigError

@@ -10,8 +10,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from greedyexp.config.data import Block, Data, Shape, Undeclared, describe, guarded
+from greedyexp.config.data import Block, Data, Shape, Undeclared
 from greedyexp.config.document import Node
+from greedyexp.config.guards import describe, guarded
 from greedyexp.core.part import Part
 from greedyexp.core.parts import Algorithm, Generator, Protocol
 from greedyexp.core.registry import RESERVED_COLUMNS

@@ -4,6 +4,7 @@ messages    error messages for values, and how messages show values and key path
 parameters  validation of the parameters of a part
 wording     their types, ranges and descriptions in words
 sweep       ranges and the names that a sweep varies
+variants    entries of ``algorithms`` and the algorithms of the table
 model       the validated experiment
-design      the settings of a run: entries, sweeps, labels of the table, columns of the protocol
+design      the settings of a run: sweeps, labels of the table, columns of the protocol
 """

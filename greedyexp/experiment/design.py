@@ -1,4 +1,4 @@
-"""The settings of a run: entries, sweeps, labels of the table, columns of the protocol.
+"""The settings of a run: sweeps, labels of the table, columns of the protocol.
 
 A design is made from the resolved settings of an experiment, in memory or from ``config.yaml`` in
 a run folder. It needs neither the data nor the plugins of the run.
@@ -6,10 +6,7 @@ a run folder. It needs neither the data nor the plugins of the run.
 
 from __future__ import annotations
 
-import itertools
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,23 +14,21 @@ from typing import Annotated, Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.parts import Figure
-from greedyexp.core.registry import find, lookup
+from greedyexp.core.registry import find
 from greedyexp.core.yaml_text import load_yaml
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
-from greedyexp.experiment.sweep import Axes, axes_of, columns_of_axes, values_of_sweep
+from greedyexp.experiment.sweep import Axes, axes_of, columns_of_axes
+from greedyexp.experiment.variants import Entry, Variant, variants_of
 from greedyexp.protocols.base import Measured
 from greedyexp.stats.looks import Looks
 
 DEFAULT_PROTOCOL = "recovery"
 # Column of the table for the labels of several blocks of data.
 DATA_COLUMN = "data"
-# Other spellings of labels are tried for sweeps of at most this many algorithms.
-_MOST_SPELLINGS = 10_000
 # Value of `trials.until`: continue until the claims are decided.
 DECIDED: Final = "decided"
 _RESTORE = "Restore the file, or run the experiment again."
@@ -91,64 +86,6 @@ class _Stored(_Settings):
     metrics: list[str] = []
     figures: list[str | _OnePart] = []
     tables: list[str | _OnePart] = []
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An entry of ``algorithms``.
-
-    Parameters
-    ----------
-    name : str
-        Registered name of the algorithm.
-    label : str
-        Label of the entry; the name by default.
-    sweep : mapping
-        Parameter -> values or range, and ``zip``; empty without a sweep.
-    """
-
-    name: str
-    label: str
-    sweep: Mapping[str, Any]
-
-    @property
-    def axes(self) -> Axes:
-        """The swept parameters; the parameters of a zip form one axis."""
-        return axes_of(self.sweep)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One algorithm of the table: an entry with one value of each swept parameter.
-
-    Parameters
-    ----------
-    entry : str
-        Label of the entry.
-    swept : tuple of str
-        Swept parameters of the entry.
-    suffix : str
-        The part of its label after that of the entry, such as `` (lam=0.1)``.
-    """
-
-    entry: str
-    swept: tuple[str, ...] = ()
-    suffix: str = ""
-
-    @property
-    def label(self) -> str:
-        """Value of the algorithm in the column ``algorithm``."""
-        return self.entry + self.suffix
-
-
-def variant_of(entry: str, swept: Mapping[str, Any]) -> Variant:
-    """Return the variant with these values of the swept parameters, in the order of its label."""
-    values = ", ".join(f"{name}={_value_text(value)}" for name, value in swept.items())
-    return Variant(entry, tuple(swept), f" ({values})" if values else "")
-
-
-def _value_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(to_jsonable_python(value))
 
 
 @dataclass(frozen=True)
@@ -218,7 +155,7 @@ class Design:
         """The entries of ``algorithms`` in the order of the file."""
         entries = []
         for item in self._stored.algorithms:
-            name, written = _entry(item)
+            name, written = entry_of(item)
             params = written or _Algorithm()
             entries.append(Entry(name, params.label or name, params.sweep or {}))
         return entries
@@ -230,16 +167,7 @@ class Design:
         If the algorithm is no longer registered or its parameters have changed, a variant is listed
         under every spelling that its label may have in the table.
         """
-        variants: dict[str, Variant] = {}
-        for entry in self.entries:
-            if not entry.sweep:
-                variants.setdefault(entry.label, Variant(entry.label))
-        for spellings in (_exact, _other_spellings):
-            for entry in self.entries:
-                for swept in spellings(entry) if entry.sweep else ():
-                    variant = variant_of(entry.label, swept)
-                    variants.setdefault(variant.label, variant)
-        return variants
+        return variants_of(self.entries)
 
     def variant(self, label: str) -> Variant:
         """Return the variant with this label; an unknown label is treated as an entry."""
@@ -250,7 +178,7 @@ class Design:
         items = self._stored.figures if kind == "figure" else self._stored.tables
         return [
             (name, {key: value for key, value in (params or {}).items() if not _is_text(kind, key)})
-            for name, params in map(_entry, items)
+            for name, params in map(entry_of, items)
         ]
 
     def texts(self, kind: str) -> list[dict[str, str]]:
@@ -258,7 +186,7 @@ class Design:
         items = self._stored.figures if kind == "figure" else self._stored.tables
         return [
             {key: str(value) for key, value in (params or {}).items() if _is_text(kind, key)}
-            for _, params in map(_entry, items)
+            for _, params in map(entry_of, items)
         ]
 
     @cached_property
@@ -280,7 +208,7 @@ class Design:
     @property
     def protocol(self) -> str:
         """Registered name of the protocol."""
-        return _entry(self._stored.protocol)[0]
+        return entry_of(self._stored.protocol)[0]
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
@@ -304,7 +232,7 @@ class Design:
         ConfigError
             If the protocol or a metric is not registered, or its parameters are impossible.
         """
-        name, params = _entry(self._stored.protocol)
+        name, params = entry_of(self._stored.protocol)
         part = find("protocol", name)
         metrics = [find("metric", metric) for metric in self._stored.metrics]
         try:
@@ -357,7 +285,7 @@ def _damaged(path: Path, wrong: str) -> StorageError:
     return StorageError(wrong, place=str(path), remedy=_RESTORE)
 
 
-def _entry(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
+def entry_of(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
     """Return name and settings of an entry, which may be a bare name."""
     return (item, None) if isinstance(item, str) else next(iter(item.items()))
 
@@ -396,41 +324,3 @@ def success_metric(success: Mapping[str, str], label: str, name: str) -> str | N
         None if the mapping has neither the algorithm nor a default.
     """
     return success.get(label, success.get(name, success.get("default")))
-
-
-def _exact(entry: Entry) -> Iterator[dict[str, Any]]:
-    """Yield the swept values as the registered algorithm reads them."""
-    known = lookup("algorithm", entry.name)
-    if known is None:
-        return
-    parameters = Parameters(known)
-    for swept in values_of_sweep(entry.sweep):
-        try:
-            yield {
-                name: parameters.read(name, swept[name])
-                for name in parameters.names
-                if name in swept
-            }
-        except BadValue:
-            return
-
-
-def _other_spellings(entry: Entry) -> Iterator[dict[str, Any]]:
-    """Yield the swept values as they may have been read when the run was made."""
-    steps = values_of_sweep(entry.sweep)
-    orders: Sequence[tuple[str, ...]] = [tuple(steps[0])] if steps else []
-    known = lookup("algorithm", entry.name)
-    if known is not None and steps and steps[0].keys() <= known.parameters.model_fields.keys():
-        orders = [tuple(name for name in known.parameters.model_fields if name in steps[0])]
-    elif steps and len(steps) * math.factorial(len(steps[0])) <= _MOST_SPELLINGS:
-        orders = list(itertools.permutations(steps[0]))
-    for swept, order in itertools.product(steps, orders):
-        alternatives = [_spellings(swept[name]) for name in order]
-        for values in itertools.product(*alternatives):
-            yield dict(zip(order, values, strict=True))
-
-
-def _spellings(value: Any) -> list[Any]:
-    """Return a value as written and, of a whole number, as a float."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return [value, float(value)] if whole else [value]

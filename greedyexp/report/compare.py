@@ -13,6 +13,7 @@ import numpy as np
 from greedyexp.config.run_names import changes
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, placed_in
+from greedyexp.experiment.design import entry_of
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.matching import Aligned, Matched, as_cell
@@ -233,12 +234,8 @@ def _changed(matched: Matched, rows: Aligned) -> pd.DataFrame:
 def _by_label(source: Source) -> dict[str, Any]:
     """Return the settings of a run, with the lists of algorithms and of data by their labels."""
     settings = dict(source.design.settings)
-    written = [
-        (item, {}) if isinstance(item, str) else next(iter(item.items()))
-        for item in settings["algorithms"]
-    ]
-    entries = zip(source.design.entries, written, strict=True)
-    settings["algorithms"] = {one.label: {name: params} for one, (name, params) in entries}
+    entries = zip(source.design.entries, map(entry_of, settings["algorithms"]), strict=True)
+    settings["algorithms"] = {one.label: {name: params or {}} for one, (name, params) in entries}
     if isinstance(settings["data"], list):
         settings["data"] = {block.get("label"): block for block in settings["data"]}
     return settings

@@ -17,10 +17,9 @@ from greedyexp.core.errors import StorageError, placed_in
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.source import Source, open_folder, read_source
 from greedyexp.runner.files import write_text
-from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
+from greedyexp.runner.state import CLAIMS, CONFIG, Replaced, retry_if_replaced, unchanged
 from greedyexp.runner.tables import refuse_damaged
 
-_VERDICTS = "claims.json"
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -91,13 +90,13 @@ def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
 
 def _verdicts(folder: Path, keep: bool) -> dict[str, Any]:
     opened = open_folder(folder)
-    claims, target = opened.design.settings.get("claims"), folder / _VERDICTS
+    claims, target = opened.design.settings.get("claims"), folder / CLAIMS
     kept = KeptFiles(opened.state, opened.design)
-    if keep and kept.files(_VERDICTS, claims):
+    if keep and kept.files(CLAIMS, claims):
         return dict(json.loads(target.read_bytes()))
     verified = _verify(folder, write=True)
     if target.is_file() and not verified.unwritten:
-        kept.remember(_VERDICTS, claims, [target])
+        kept.remember(CLAIMS, claims, [target])
         kept.write()
     return verified.contents
 
@@ -132,7 +131,7 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
     str
         The reason if there is no permission to write; otherwise empty.
     """
-    target = source.folder / _VERDICTS
+    target = source.folder / CLAIMS
     wanted = as_json(contents) if contents["claims"] or contents["readings"] else None
     if wanted is None and not target.exists():
         return ""
@@ -160,7 +159,7 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
 def _judged(source: Source) -> Verdicts:
     if not source.design.settings.get("claims"):
         return Verdicts([])
-    with placed_in(source.folder / "config.yaml"):
+    with placed_in(source.folder / CONFIG):
         measured = source.design.measured
         # A run may be kept without its seconds; claims about them are inconclusive then.
         kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}

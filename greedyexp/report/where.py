@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from greedyexp.config.document import read_text
+from greedyexp.config.reading import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.listing import listed
 from greedyexp.experiment.messages import show

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from greedyexp.core.registry import lookup
-from greedyexp.experiment.design import Design, Variant
+from greedyexp.experiment.design import Design
+from greedyexp.experiment.variants import Variant
 from greedyexp.results.words import short_name
 from greedyexp.stats.proportions import CONFIDENCE
 

@@ -8,7 +8,8 @@
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
 - ``fingerprint``, ``code_version``, ``parsed_sources``: keys of replicates
 - ``journal``: storage of finished replicates
-- ``state``, ``files``, ``rows``, ``output``, ``tables``, ``manifest``: the run folder and its files
+- ``state``, ``next_state``: the run folder
+- ``files``, ``rows``, ``output``, ``tables``, ``manifest``: its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs
 - ``explanation``, ``reasons``, ``rehearsal``: what a run would compute and why, and a trial run

@@ -84,8 +84,22 @@ def folders_below(path: Path) -> list[Path]:
 
     The folders include runs that were killed before they wrote their first table. The path itself
     is returned even if its settings are missing, since ``status`` then says so.
+
+    Raises
+    ------
+    StorageError
+        If there is none.
     """
-    return [folder for folder in folders(path) or [path] if _has_run(folder)]
+    found = [folder for folder in folders(path) or [path] if _has_run(folder)]
+    if not found:
+        raise _no_run(path)
+    return found
+
+
+def _no_run(path: Path) -> StorageError:
+    return StorageError(
+        "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
+    )
 
 
 def _has_run(folder: Path) -> bool:
@@ -120,9 +134,7 @@ def _status(folder: Path) -> FolderStatus:
             if damaged or not manifest or (folder / UNFINISHED).exists():
                 raise
     if not manifest:
-        raise StorageError(
-            "there is no run here.", place=str(folder), remedy="Create one with `greedyexp run`."
-        )
+        raise _no_run(folder)
     counts = manifest["replicates"]
     return FolderStatus(
         name=manifest["name"],

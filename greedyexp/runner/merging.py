@@ -26,18 +26,11 @@ from greedyexp.runner.folder_status import (
 )
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest, merged_runs, provenance, version_changes
+from greedyexp.runner.next_state import next_state
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.shards import WHOLE, Shard
-from greedyexp.runner.state import (
-    CONFIG,
-    JOURNAL,
-    MANIFEST,
-    UNFINISHED,
-    find,
-    next_state,
-    read_manifest,
-)
+from greedyexp.runner.state import CONFIG, JOURNAL, MANIFEST, UNFINISHED, find, read_manifest
 
 # These depend on the machine: on its speed, its memory and its disk.
 _WITHOUT_RESULT = (Status.ERROR, Status.TIMEOUT)

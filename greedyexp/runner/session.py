@@ -29,12 +29,13 @@ from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parse
 from greedyexp.runner.folder_status import installation, remember_complete
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
+from greedyexp.runner.next_state import next_state
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine, usable_cores
 from greedyexp.runner.progress import progress_of
 from greedyexp.runner.rows import columns_of
-from greedyexp.runner.state import CONFIG, PLUGINS, find, next_state, table_of
+from greedyexp.runner.state import CONFIG, PLUGINS, find, table_of
 from greedyexp.runner.work import DEFAULTS, Batch, Item, Result, RunOptions, work_of
 
 # Results are written this many seconds after the last write, or when there are this many.

@@ -1,9 +1,8 @@
-"""The state of a run folder, and how a new state atomically replaces the old one.
+"""The state of a run folder, as its readers see it.
 
-A run writes its new state to ``.unfinished/``. Renaming this folder to ``.finished/`` makes it the
-state of the run folder; its files are then moved to their final places. A reader prefers files in
-``.finished/``, so it sees either the old state or the new one whenever the run is killed. The
-manifest contains digests of the settings and the tables, which reveal files of different runs.
+A reader prefers files in ``.finished/``, so it sees either the old state or the new one whenever a
+run is killed (``next_state``). The manifest contains digests of the settings and the tables, which
+reveal files of different runs.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,26 +24,19 @@ from greedyexp.runner.files import (
     content_digest,
     file_digest,
     folder_lock,
-    make_folder,
-    parsed_settings,
     reason,
-    replacing,
     settings_digest,
-    unwritable,
-    write_text,
 )
 
 CONFIG = "config.yaml"
 MANIFEST = "manifest.json"
+CLAIMS = "claims.json"
 TIMINGS = "timings.csv"
 PLUGINS = "plugins"
 JOURNAL = "journal.sqlite"
 
 UNFINISHED = ".unfinished"
 FINISHED = ".finished"
-
-# Files and folders derived from the table and the settings.
-_DERIVED = ("claims.json", "figures", "tables")
 
 RERUN_REMEDY = "Run the experiment again; finished replicates are not recomputed."
 
@@ -55,11 +46,8 @@ _PATIENCE = 1.0
 _PAUSE = 0.05
 _ATTEMPTS = 5
 
-# Different from the settings of every output.
-_NONE = object()
-
 # Lock file, held briefly while a state is replaced or a file derived from it is written.
-_SWITCH = ".switch"
+SWITCH = ".switch"
 
 
 Result = TypeVar("Result")
@@ -223,7 +211,7 @@ def unchanged(state: RunState) -> Iterator[None]:
     Replaced
         If a run has replaced the state since it was read.
     """
-    with folder_lock(state.folder, name=_SWITCH, wait=True):
+    with folder_lock(state.folder, name=SWITCH, wait=True):
         state.require_current()
         yield
 
@@ -236,7 +224,7 @@ def find(folder: Path, name: str) -> Path:
 
 def table_of(folder: Path) -> Path | None:
     """Return the table of a run folder, compressed or not; None if there is none."""
-    return _table_in(folder / FINISHED) or _table_in(folder)
+    return table_in(folder / FINISHED) or table_in(folder)
 
 
 def folders(path: Path) -> list[Path]:
@@ -257,109 +245,6 @@ def digests_of(folder: Path) -> dict[str, str]:
         key = "timings" if path.name.startswith(TIMINGS) else "table"
         digests[key] = file_digest(path)
     return digests
-
-
-@contextmanager
-def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Iterator[Path]:
-    """Write the next state of a folder inside a ``with`` block, which must hold the folder's lock.
-
-    A replacement that a killed run has begun is completed first. At the end of the block the new
-    state replaces the old one, and derived files that do not belong to the new state are removed.
-    After an exception the old state remains.
-
-    Parameters
-    ----------
-    folder : Path
-        The results folder.
-    config_text : str
-    plugins : dict of str to bytes
-        Sources by their path below ``plugins/``.
-
-    Yields
-    ------
-    Path
-        The folder for the files of the new state; it has the settings and the plugins.
-
-    Raises
-    ------
-    StorageError
-        If the folder cannot be written. It then has either the old or the new state.
-    """
-    home = folder / UNFINISHED
-    with _switching(folder):
-        _move_in(folder)
-    shutil.rmtree(home, ignore_errors=True)
-    make_folder(home)
-    for name, source in plugins.items():
-        make_folder((home / PLUGINS / name).parent)
-        with replacing(home / PLUGINS / name) as stream:
-            stream.write(source)
-    write_text(home / CONFIG, config_text)
-    yield home
-    with _switching(folder):
-        for path in _outdated(folder, home):
-            _remove(path)
-        home.rename(folder / FINISHED)
-        _move_in(folder)
-
-
-@contextmanager
-def _switching(folder: Path) -> Iterator[None]:
-    """Hold the lock for the replacement of a state."""
-    try:
-        with folder_lock(folder, name=_SWITCH, wait=True):
-            yield
-    except OSError as error:
-        raise unwritable(folder, error) from error
-
-
-def _outdated(folder: Path, home: Path) -> list[Path]:
-    """Return the derived files and folders of the old state that do not belong to the new one."""
-    everything = [folder / name for name in _DERIVED]
-    old, new = _table_in(folder), _table_in(home)
-    if old is None or new is None:
-        return everything
-    try:
-        texts = [(one / CONFIG).read_text(encoding="utf-8") for one in (folder, home)]
-        if file_digest(old) != file_digest(new):
-            return everything
-    except (OSError, EOFError, ValueError, zlib.error):
-        # The old state is damaged.
-        return everything
-    if texts[0] == texts[1]:
-        return []
-    before, after = map(_settings_by_output, texts)
-    if before is None or after is None or before[""] != after[""]:
-        return everything
-    files = [path for name in _DERIVED for path in (folder / name).glob("*")]
-    outputs = {path: f"{path.parent.name}/{path.stem}" for path in files}
-    outputs[folder / "claims.json"] = "claims"
-    return [
-        path for path, output in outputs.items() if before.get(output) != after.get(output, _NONE)
-    ]
-
-
-def _settings_by_output(text: str) -> dict[str, Any] | None:
-    """Return the settings of each figure and table, of the claims, and under "" all others.
-
-    None if the text is not a valid configuration, which a user may have edited.
-    """
-    from greedyexp.experiment.design import by_stem
-
-    settings = parsed_settings(text)
-    if settings is None:
-        return None
-    found: dict[str, Any] = {"claims": settings.pop("claims", None)}
-    try:
-        for kind in ("figures", "tables"):
-            entries = [
-                (item, None) if isinstance(item, str) else next(iter(item.items()))
-                for item in settings.pop(kind, None) or ()
-            ]
-            found |= {f"{kind}/{stem}": entry for stem, entry in by_stem(entries).items()}
-    except (AttributeError, TypeError, ValueError, StopIteration):
-        return None
-    return found | {"": settings}
 
 
 def _refuse_mixed_runs(state: RunState) -> None:
@@ -386,7 +271,7 @@ def _refuse_mixed_runs(state: RunState) -> None:
         )
 
 
-def _table_in(folder: Path) -> Path | None:
+def table_in(folder: Path) -> Path | None:
     tables = [path for path in folder.glob("*.csv*") if path.suffix in (".csv", ".gz")]
     return next((path for path in sorted(tables) if not path.name.startswith("timings.")), None)
 
@@ -399,29 +284,3 @@ def _readable(path: Path) -> bytes:
         raise StorageError(
             f"the table cannot be read ({reason(error)}).", place=str(path), remedy=RERUN_REMEDY
         ) from error
-
-
-def _move_in(folder: Path) -> None:
-    """Move the files of a committed state to their final places."""
-    home = folder / FINISHED
-    if not home.is_dir():
-        return
-    # The manifest comes last, since it has the digests of the other files.
-    for path in sorted(home.iterdir(), key=lambda path: path.name == MANIFEST):
-        target = folder / path.name
-        if path.is_dir():
-            _remove(target)
-        # The table of an earlier run may be compressed if this one is not, or vice versa.
-        if path.suffix == ".csv":
-            _remove(target.with_name(f"{target.name}.gz"))
-        elif path.suffix == ".gz":
-            _remove(target.with_suffix(""))
-        path.replace(target)
-    home.rmdir()
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -10,10 +10,10 @@ from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
 from scipy import stats
 
-from greedyexp.claims.estimates import peaks_of
 from greedyexp.claims.parser import parse
 from greedyexp.claims.report import reason
 from greedyexp.core.errors import ConfigError
+from greedyexp.stats.peaks import peaks_of
 
 # Keys are columns of a sweep.
 

@@ -11,7 +11,7 @@ from trajectory_frames import CONTEXT, epsilon_rows, table
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.experiment.design import Variant
+from greedyexp.experiment.variants import Variant
 from greedyexp.figures._plot.style import shades
 from greedyexp.figures.trajectory.epsilon_curve import epsilon_curve
 from greedyexp.results.records import records, replicates

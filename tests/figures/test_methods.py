@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from greedyexp.experiment.design import Variant
+from greedyexp.experiment.variants import Variant
 from greedyexp.figures._plot import COLOURS, NUMBERS, LineStyles, method_styles
 from greedyexp.results.context import Context
 

@@ -13,8 +13,8 @@ from tradeoff_frames import CONTEXT, MARKS, size, step_rows, table
 from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.variants import Variant
 from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.tradeoff._curves import curves, recorded_steps
 from greedyexp.figures.tradeoff.tradeoff import tradeoff

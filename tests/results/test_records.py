@@ -5,8 +5,8 @@ import pytest
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.experiment.design import Variant
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.variants import Variant
 from greedyexp.results.context import Context
 from greedyexp.results.records import group_columns, matches
 from greedyexp.results.text import count_text

@@ -8,7 +8,7 @@ from selection_frames import context
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
-from greedyexp.experiment.design import Variant
+from greedyexp.experiment.variants import Variant
 from greedyexp.tables._output import write_table
 from greedyexp.tables.comparison import timing
 

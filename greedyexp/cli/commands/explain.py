@@ -33,13 +33,8 @@ def command(ctx: click.Context, path: Path, jobs: int | None, retry_failed: bool
     Nothing is computed or written.
     """
     from greedyexp import runner
-    from greedyexp.core.errors import StorageError
 
     folders = runner.folders_below(path)
-    if not folders:
-        raise StorageError(
-            "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
-        )
     how = runner.RunOptions(jobs=jobs, retry_failed=retry_failed)
 
     def explain(folder: Path) -> None:

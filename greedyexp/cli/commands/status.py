@@ -27,13 +27,8 @@ HEADING = ("run", "done", "failed", "missing", "spent", "left", "size", "failure
 def command(ctx: click.Context, path: Path) -> None:
     """Show done, failed and missing replicates of the runs at or below PATH (default: results)."""
     from greedyexp import runner
-    from greedyexp.core.errors import StorageError
 
     folders = runner.folders_below(path)
-    if not folders:
-        raise StorageError(
-            "there is no run here.", place=str(path), remedy="Create one with `greedyexp run`."
-        )
     read: list[Path] = []
     states: list[FolderStatus] = []
 

@@ -37,7 +37,7 @@ from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.report.verify import verified_source
 from greedyexp.report.where import as_text
 from greedyexp.results.words import short_name
-from greedyexp.runner.state import TIMINGS, find, retry_if_replaced
+from greedyexp.runner.state import CLAIMS, CONFIG, MANIFEST, TIMINGS, find, retry_if_replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ class _Writer:
         """
         source = self.source
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            stored = json.loads((source.folder / "claims.json").read_bytes())
+            stored = json.loads((source.folder / CLAIMS).read_bytes())
             claims = claims_of(source.design, source.frame)
             if stored["digests"] == source.state.digests and has_claims(stored, claims):
                 return dict(stored)
@@ -226,11 +226,11 @@ class _Writer:
         self.files[name] = table if name.endswith(".gz") else state.table_content
         if state.timings is not None:
             self.files[TIMINGS] = state.timings
-        self.files["config.yaml"] = state.config_text.encode()
+        self.files[CONFIG] = state.config_text.encode()
         if state.manifest:
-            self.files["manifest.json"] = find(folder, "manifest.json").read_bytes()
+            self.files[MANIFEST] = find(folder, MANIFEST).read_bytes()
         text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
-        self.files["claims.json"] = text.encode()
+        self.files[CLAIMS] = text.encode()
 
 
 def _size(picture: Figure) -> dict[str, float]:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from greedyexp.config.document import Document, Node, read_file
+from greedyexp.config.document import Document, Node
+from greedyexp.config.reading import read_file
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.experiment.parameters import BadValue, read_value
 
