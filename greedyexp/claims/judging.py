@@ -84,7 +84,6 @@ def _claim(entry: Any, index: int, setting: Setting, family: str) -> Claim:
         keys, message, remedy = error.found[0]
         wrong = ConfigError(message, remedy=remedy or None)
     except BadClaim as error:
-        # Worker processes of a report pickle the error, which BadClaim does not allow.
         keys, wrong = error.keys, ConfigError(error.message, remedy=error.remedy)
     wrong.place = dotted(("claims", index, *keys))
     raise wrong from None

@@ -294,13 +294,13 @@ class Table:
         MissingData
             If the cell contains no rows of the algorithm.
         """
-        everything = self.all_rows(algorithm)
         # The condition of a claim may name an algorithm that the run does not have.
         if algorithm not in self.setting.algorithms:
             raise MissingData(f"the table has no rows of {algorithm}")
         foreign = set(self.setting.swept_by(self.setting.algorithms))
         foreign -= {*self.setting.swept_by([algorithm]), *self.setting.shared}
         own = tuple((name, code) for name, code in cell if name not in foreign)
+        everything = self.all_rows(algorithm)
         rows: np.ndarray = everything[self._inside(own, everything)]
         if not len(rows):
             raise MissingData(f"the table has no rows of {algorithm}{self.place_text(own)}")

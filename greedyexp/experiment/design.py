@@ -217,7 +217,8 @@ class Design:
         blocks = data if isinstance(data, list) else [data]
         words = {DATA_COLUMN: [block.label or block.generator for block in blocks]}
         for sweep in (*(block.sweep for block in blocks), *(one.sweep for one in self.entries)):
-            for group in columns_of_axes(sweep or {}):
+            groups = [one for one in columns_of_axes(sweep or {}) if isinstance(one, Mapping)]
+            for group in groups:
                 for name, values in group.items():
                     listed = values if isinstance(values, list) else []
                     words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))

@@ -10,7 +10,6 @@ from greedyexp.figures._plot.panels import Panels
 from greedyexp.figures._plot.points import attach
 from greedyexp.figures._plot.style import legend_entry, use_style
 from greedyexp.figures._plot.typeset import typeset
-from greedyexp.report.draw import arrange
 from greedyexp.results.context import Context
 from greedyexp.results.words import axis_label
 from greedyexp.stats.multiplicity import ALPHA
@@ -75,7 +74,6 @@ def compare_figure(
         legend = [legend_entry(label, **styles[label]) for label in labels]
         picture = panels.finish(legend, note=[note])
         typeset(picture)
-        arrange(picture)
         return picture
 
 

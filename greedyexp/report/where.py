@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,10 @@ def _value_text(name: str, value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+    if isinstance(value, list):
+        return f"[{', '.join(_value_text(name, one) for one in value)}]"
     text = str(value)
     if not isinstance(value, str) or _reads_as(name, text):
         return text
@@ -63,9 +68,9 @@ def _value_text(name: str, value: Any) -> str:
 
 
 def _reads_as(name: str, text: str) -> bool:
-    """Return True if a text needs no quotes."""
+    """Return True if a text needs no quotes, also before another column."""
     try:
-        return parse(f"{name}={text}") == {name: text}
+        return parse(f"{name}={text},{name}_=1") == {name: text, f"{name}_": 1}
     except ConfigError:
         return False
 
@@ -73,18 +78,12 @@ def _reads_as(name: str, text: str) -> bool:
 def _pieces(text: str) -> Iterator[str]:
     """Split a condition at the commas that are in no brackets or quotes, before the next column."""
     start = depth = 0
-    quote = ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-            continue
-        if character in "'\"" and text[:place].rstrip().endswith("="):
-            quote = character
-            continue
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0 and _COLUMN.match(text, place + 1):
-            yield text[start:place]
-            start = place + 1
+    # A quoted value is one token; '' is a quote in it.
+    for token in re.finditer(r"""(?<==)\s*(?:'(?:[^']|'')*'|"[^"]*")|.""", text, re.DOTALL):
+        depth += (token[0] in "([") - (token[0] in ")]")
+        if token[0] == "," and depth == 0 and _COLUMN.match(text, token.end()):
+            yield text[start : token.start()]
+            start = token.end()
     yield text[start:]
 
 

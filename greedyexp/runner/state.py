@@ -272,6 +272,7 @@ def _refuse_mixed_runs(state: RunState) -> None:
 
 
 def table_in(folder: Path) -> Path | None:
+    """Return the table directly in a folder, compressed or not; None if there is none."""
     tables = [path for path in folder.glob("*.csv*") if path.suffix in (".csv", ".gz")]
     return next((path for path in sorted(tables) if not path.name.startswith("timings.")), None)
 

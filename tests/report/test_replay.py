@@ -284,7 +284,9 @@ def test_conditions_are_split_outside_of_labels():
         {"name": "x: y", "other": "a,b=2", "p": 1},
         {"algorithm": "rmp (lam=0.1, w=2)", "data": "few, wide"},
         {"name": "it's", "algorithm": "'quoted'"},
-        {"w": [1, 2]},
+        {"name": "it's, p=3", "other": "a='b", "p": 1},
+        {"name": "a(b", "other": "a)", "third": ""},
+        {"n": float("inf"), "m": -float("inf"), "w": [1, None, "a, b=2"]},
     ],
 )
 def test_a_condition_is_read_as_it_was_written(where):

@@ -100,12 +100,14 @@ def _save(found: Comparison, file: Path) -> None:
     import matplotlib
 
     from greedyexp.figures._plot.style import use_style
+    from greedyexp.report.draw import arrange
     from greedyexp.runner.files import replacing
 
     picture = found.figure()
     suffix = file.suffix.lower()
     with replacing(file) as stream, matplotlib.rc_context():
         use_style()
+        arrange(picture)
         picture.savefig(stream, format=suffix[1:], metadata=_FIGURES[suffix])
 
 

@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Compute one replicate of RUN again and compare each value with the CSV.
 
-    RUN is a run folder, or a figure (PNG or PDF) of a run. For a figure without --where, the name,
-    seed and commit of its run are printed, which the file of the figure stores. The Python that
-    computes the row is printed, too. Nothing is written.
+    RUN is a run folder, or a figure (PNG or PDF) of a run. The file of a figure stores the name,
+    seed and commit of its run; without --where, these are printed. The Python that computes the row
+    is printed, too. Nothing is written.
 
     Texts, whole numbers and successes must be equal. Other numbers are equal up to rounding if they
     differ by at most 1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.

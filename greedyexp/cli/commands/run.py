@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Run each CONFIG, a YAML file or the name of a shipped config.
 
-    Results go to OUT/<name>/<profile>/. Settings that change rows, such as --seed, add
+    Results go to OUT/<name>/<profile>/. Options that change rows, such as --seed, add
     +<key>=<value> to the name of the folder, or +TAG with --tag.
     Finished replicates are not computed again: the same command continues an interrupted run.
     """

@@ -37,6 +37,7 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
     A claims.json is written to each run folder if possible. Exits with 4 if a claim is refuted.
     """
     from greedyexp import report
+    from greedyexp.runner.state import CLAIMS
 
     verified: list[Verified] = []
 
@@ -53,7 +54,7 @@ def command(ctx: click.Context, path: Path, strict: bool, quiet: bool, as_json: 
         summaries.warn_unchecked(one.folder)
         if one.unwritten:
             click.echo(
-                f"Warning: {one.folder / 'claims.json'} was not written: {one.unwritten}.", err=True
+                f"Warning: {one.folder / CLAIMS} was not written: {one.unwritten}.", err=True
             )
     ctx.exit(code or _code(verified, strict=strict))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from greedyexp.report.compare import Comparison, compare
+from greedyexp.report.draw import arrange
 from greedyexp.report.site.interactive import interactive
 from greedyexp.report.site.run_page import figure_data, table_content
 
@@ -36,7 +37,9 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
         As ``compare``.
     """
     found = compare(a, b)
-    shown = interactive(found.figure())
+    picture = found.figure()
+    arrange(picture)
+    shown = interactive(picture)
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
     content = {
         "title": f"{_name(a)} and {_name(b)}",

@@ -334,7 +334,7 @@ def _command(source: Source) -> str:
     # The rule of a run until decided is an option, and in its configuration.
     if name in configs() and "+" not in profile and source.design.looks is None:
         return f"greedyexp run {name} --profile {profile}"
-    return f"greedyexp run {shlex.quote(str(source.folder / 'config.yaml'))}"
+    return f"greedyexp run {shlex.quote(str(source.folder / CONFIG))}"
 
 
 def _made(source: Source) -> dict[str, Any]:

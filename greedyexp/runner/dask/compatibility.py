@@ -146,7 +146,7 @@ def data_error(work: Work, cwd: Path) -> str:
             for file, expected in data.own.items():
                 path = _located(file, work.folder, cwd)
                 if file_hash(path) != expected:
-                    return f"{path}: this file differs from that of the process that was started."
+                    return f"{path}: this file differs from that of the main process."
             # Their values are compared with the published checksum when they are read.
             reads = registry.find("generator", data.generator).reads if data.published else None
             if reads is not None:

@@ -53,7 +53,7 @@ class DaskEngine(Engine):
     ----------
     cluster : Local, Scheduler or Started
     allow_mixed : bool
-        Accept workers with other versions than this process.
+        Accept workers with other versions than the main process.
     announce : bool
         Print the address of the dashboard and what the run waits for.
     """
@@ -358,7 +358,7 @@ class _Dispatch:
 
 def _other_versions(found: dict[str, list[Difference]]) -> UserError:
     return UserError(
-        f"Dask workers differ from this process, so rows could differ: {clauses_of(found)}.",
+        f"Dask workers differ from the main process, so rows could differ: {clauses_of(found)}.",
         remedy="Install the same versions there, or use --allow-mixed.",
     )
 
