@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.config.reading import read_text
@@ -67,6 +68,8 @@ def _value_text(name: str, value: Any) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
+# A page has conditions of thousands of points, with few texts.
+@cache
 def _reads_as(name: str, text: str) -> bool:
     """Return True if a text needs no quotes, also before another column."""
     try:
