@@ -10,16 +10,20 @@ profile quick are wider by themselves, since they are valid at any stopping time
 simulated from the logistic curves that were fitted to the grid, so that the crossings are known,
 and the number of trials of the grid is found with which the root mean square error of the contour
 is that of the profile quick. A fit of the grid uses the points near the crossing, as in tables and
-figures, or all points, which is better if the curves are exactly logistic, as here.
+figures, or all points, which is better if the curves are exactly logistic, as here. The simulation
+is repeated with half the width, for which trials along the contour spend less of their effort on
+finding it.
 
 Run with ``python benchmarks/measure_contour.py``; it reads ``results/phase_diagram/paper`` and
-writes to a temporary folder only. It takes about two minutes.
+writes to a temporary folder only. It takes about four minutes.
 """
 
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +39,12 @@ from greedyexp.theory.donoho_tanner import donoho_tanner
 ROOT = Path(__file__).parents[1]
 P = 200
 GRID = np.arange(2.0, 241.0, 2.0)
-# The rule of the profile quick.
-RULE = LocateRule(5, 200, np.arange(4.0, 241.0, 4.0), 0.5, 2.0)
+# The rule of the profile quick, and one with half the width, which needs more trials at a point.
+QUICK = LocateRule(5, 200, np.arange(4.0, 241.0, 4.0), 0.5, 2.0)
+NARROW = replace(QUICK, most=1000, half_width=1.0)
 REPEATS = 100
+# More trials at a point than any design needs here.
+MOST = 1024
 
 
 def contour(frame: pd.DataFrame, *, located: bool) -> pd.DataFrame:
@@ -79,15 +86,15 @@ def compare_widths(grid: pd.DataFrame) -> None:
             break
 
 
-def locate(rng: np.random.Generator, curve: Crossing) -> tuple[int, Crossing]:
-    """Simulate the profile quick for one sparsity: the number of its trials and its crossing."""
-    p = probability(curve, RULE.values)
-    trials = RULE.first(len(p))
+def locate(rng: np.random.Generator, curve: Crossing, rule: LocateRule) -> tuple[int, Crossing]:
+    """Simulate a rule for one sparsity: the number of its trials and its crossing."""
+    p = probability(curve, rule.values)
+    trials = rule.first(len(p))
     successes = rng.binomial(trials, p)
     while True:
-        wanted = RULE.grown(trials, successes)
+        wanted = rule.grown(trials, successes)
         if np.array_equal(wanted, trials):
-            return int(trials.sum()), placed_crossing(RULE.values, successes, trials)
+            return int(trials.sum()), placed_crossing(rule.values, successes, trials)
         successes = successes + rng.binomial(wanted - trials, p)
         trials = wanted
 
@@ -102,7 +109,7 @@ def error(estimate: Callable[[Crossing], float], curves: list[Crossing]) -> floa
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def compare_errors(grid: pd.DataFrame) -> None:
+def compare_errors(grid: pd.DataFrame, rule: LocateRule) -> None:
     """Simulate both designs from the fitted curves and compare the errors of their contours."""
     fitted = contour(grid, located=False)
     curves = [
@@ -113,35 +120,40 @@ def compare_errors(grid: pd.DataFrame) -> None:
 
     def along(curve: Crossing) -> float:
         nonlocal fits
-        count, found = locate(rng, curve)
+        count, found = locate(rng, curve, rule)
         fits += count
         return found.estimate
 
+    def grid_error(trials: int, whole: bool) -> float:
+        def on_grid(curve: Crossing) -> float:
+            counts = rng.binomial(trials, probability(curve, GRID))
+            return crossing(GRID, counts, np.full(len(GRID), trials), whole=whole).estimate
+
+        return error(on_grid, curves)
+
     reached = error(along, curves)
     fits_along = fits / REPEATS
-    print(f"simulated along the contour: {fits_along:.0f} fits, error {reached:.2f} samples")
+    print(
+        f"simulated along the contour, half width {rule.half_width:g}: {fits_along:.0f} fits,"
+        f" error {reached:.2f} samples"
+    )
     for name, whole in (("points near the crossing", False), ("all points", True)):
-        for trials in range(20, 101, 5):
-
-            def on_grid(curve: Crossing, trials: int = trials, whole: bool = whole) -> float:
-                counts = rng.binomial(trials, probability(curve, GRID))
-                same = np.full(len(GRID), trials)
-                return crossing(GRID, counts, same, whole=whole).estimate
-
-            found = error(on_grid, curves)
-            if found <= reached:
-                total = trials * len(GRID) * len(curves)
-                print(
-                    f"full grid, fit to {name}: {trials} trials, {total} fits, error {found:.2f};"
-                    f" {total / fits_along:.1f} times fewer fits along the contour"
-                )
-                break
+        enough = bisect_left(
+            range(1, MOST), True, key=lambda trials: grid_error(trials, whole) <= reached
+        )
+        trials = enough + 1
+        total = trials * len(GRID) * len(curves)
+        print(
+            f"full grid, fit to {name}: {trials} trials, {total} fits;"
+            f" {total / fits_along:.1f} times fewer fits along the contour"
+        )
 
 
 def main() -> None:
     grid = greedyexp.open(ROOT / "results/phase_diagram/paper").rows
     grid = grid[grid["algorithm"] == "lasso"]
-    compare_errors(grid)
+    compare_errors(grid, QUICK)
+    compare_errors(grid, NARROW)
     compare_widths(grid)
 
 

@@ -64,6 +64,12 @@ class Contrast:
             values = np.array([estimate.value for estimate in self.estimates])
             return float(np.sum(self.coefficients * values)) + self.constant
 
+    def equals(self, number: float) -> bool:
+        """Return True if the estimate is equal to a number up to rounding."""
+        values = np.array([estimate.value for estimate in self.estimates])
+        size = float(np.abs(self.coefficients * values).sum()) + abs(self.constant)
+        return self.value == number or abs(self.value - number) <= ROUNDING * size < math.inf
+
     def minus(self, other: Contrast) -> Contrast:
         """Return this contrast minus another one."""
         return Contrast(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import numpy as np
 import scipy
 
 from greedyexp.claims.contrasts import RARE, Contrast
@@ -233,32 +232,42 @@ class Compared(AnsweredTest):
         return self._answer(self.estimate, self.estimate) is Verdict.REFUTED
 
     @property
+    def _on_boundary(self) -> bool:
+        """True if the estimate equals a boundary up to rounding."""
+        return any(self.contrast.equals(boundary) for boundary in self._boundaries)
+
+    @property
     def _between_points(self) -> bool:
         low, high = self.contrast.limits
-        return low < high and any(low <= boundary <= high for boundary in self._boundaries)
+        # A fitted curve can cross the level outside the step that the shares of success say.
+        ends = min(low, self.estimate), max(high, self.estimate)
+        return low < high and any(ends[0] <= one <= ends[1] for one in self._boundaries)
 
     @property
     def obstacle(self) -> str:
         if self.decided or self.needed_trials is not None:
             return ""
-        if not np.isfinite(self.estimate):
+        if math.isnan(self.estimate):
             return "The estimate is not finite: sweep further, more trials cannot decide it."
         if self._between_points:
-            if self.contrast.settled_steps:
+            settled = self.contrast.settled_steps
+            if math.isinf(self.estimate):
+                cannot = "cannot" if settled else "may not"
+                return f"The estimate is not finite: sweep further, more trials {cannot} decide it."
+            if settled:
                 return "The points of the sweep are too far apart: more trials cannot decide it."
             return (
                 "The points of the sweep may be too far apart: how many trials it takes is unknown,"
                 " and a finer sweep can help more."
             )
-        if self.estimate in self._boundaries:
+        if self._on_boundary:
             return "The estimate sits on the boundary: no number of trials would decide it."
         if math.isnan(self.expected):
             return "The interval is unbounded there: how many trials it takes is unknown."
         return f"It would take more than {MOST_TRIALS} trials per point."
 
     def needed(self, confidence: float) -> float:
-        on_boundary = self.estimate in self._boundaries
-        if not np.isfinite(self.estimate) or on_boundary:
+        if math.isnan(self.estimate) or self._on_boundary:
             return math.inf
         if self._between_points:
             return math.inf if self.contrast.settled_steps else math.nan
@@ -272,11 +281,11 @@ class Compared(AnsweredTest):
         return max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
 
     def decidable(self, trials: int, confidence: float) -> bool:
-        if not np.isfinite(self.estimate):
+        if math.isnan(self.estimate):
             return False
         if self._between_points and self.contrast.settled_steps:
             return False
-        if self.estimate in self._boundaries and self.contrast.settled:
+        if self._on_boundary and self.contrast.settled:
             return False
         low, high = self.contrast.interval(CONFIDENCE)
         farthest = min(max(one - low, high - one) for one in self._boundaries)

@@ -24,7 +24,7 @@ from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.records import FAILED, NO_SECONDS
 from greedyexp.stats.contrasts import correlation, uncentred_correlation
 from greedyexp.stats.crossing import influence
-from greedyexp.stats.means import fieller, t_interval
+from greedyexp.stats.means import fieller, mean_of, t_interval
 from greedyexp.stats.peaks import peak_interval, peaks_of
 from greedyexp.stats.proportions import CONFIDENCE, phi
 from greedyexp.stats.sequential import located_crossing, proportion_interval
@@ -213,7 +213,7 @@ class Estimator:
         rows = self._rows(quantity.algorithm, cell)
         values = self._values(quantity, rows)
         interval = cache(lambda confidence: t_interval(values, confidence)[1:])
-        value, sample = float(values.mean()), self._sample(rows)
+        value, sample = float(mean_of(values)), self._sample(rows)
         return Estimate(Mean, value, values, sample, interval, _all_equal(values))
 
     def _sample(self, rows: np.ndarray, points: int = 1, pairs: np.ndarray | None = None) -> Sample:

@@ -13,8 +13,10 @@ import scipy
 
 # p-values below this are reported as this value.
 _SMALLEST_P = 1e-9
-# Relative rounding error of a variance whose terms cancel.
+# Relative rounding error of a variance, or a sum, whose terms cancel.
 CANCELLED = 1e-14
+# Weights of a line below this share of the largest are rounding errors.
+_ROUNDED = 1e-12
 
 
 def combined_interval(
@@ -29,7 +31,8 @@ def combined_interval(
 
     For equal samples the terms of e^T R e cancel and only rounding errors remain. The variance is
     therefore at least 1e-14 times the sum of the sizes of its terms, which makes the interval the
-    same on every processor.
+    same on every processor. Likewise, each end is at least 1e-14 times the sum of |c_i theta_i|
+    away from the estimate.
 
     If an estimate or a required end is infinite, the end follows interval arithmetic: the sum of
     the lower (upper) ends, or infinity outward if infinite terms have opposite signs.
@@ -114,7 +117,8 @@ def _end(c, theta, ends, correlation, side: int) -> float:
         signed = moves * np.sign(c)
         terms = signed[:, None] * correlation * signed
         variance = max(float(terms.sum()), CANCELLED * float(np.abs(terms).sum()))
-        return float(np.sum(c * theta) + side * np.sqrt(variance))
+        distance = max(np.sqrt(variance), CANCELLED * np.abs(c * theta).sum())
+        return float(np.sum(c * theta) + side * distance)
     total = float(np.sum(c * ends))
     return side * np.inf if np.isnan(total) else total
 
@@ -209,6 +213,12 @@ def line_weights(x) -> tuple[np.ndarray, np.ndarray]:
     x = np.asarray(x, dtype=float)
     if len(x) < 2 or np.ptp(x) <= 1e-12 * np.abs(x).max():
         raise ValueError("a line needs two different x.")
-    distance = x - x.mean()
+    # An infinite value makes the line infinite unless its weight is exactly 0.
+    distance = _without_rounding(x - x.mean())
     slope = distance / (distance @ distance)
-    return 1 / len(x) - x.mean() * slope, slope
+    return _without_rounding(1 / len(x) - x.mean() * slope), slope
+
+
+def _without_rounding(weights: np.ndarray) -> np.ndarray:
+    """Set weights to 0 that differ from it by rounding only."""
+    return np.where(np.abs(weights) > _ROUNDED * np.abs(weights).max(), weights, 0.0)

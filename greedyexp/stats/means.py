@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from greedyexp.stats.contrasts import CANCELLED
 from greedyexp.stats.proportions import CONFIDENCE, checked_confidence
 
 
@@ -31,8 +32,13 @@ def t_interval(values, confidence: float = CONFIDENCE) -> tuple[float, float, fl
     half = float(half_widths(values, confidence))
     if not len(values):
         return np.nan, -np.inf, np.inf
-    mean = float(values.mean())
+    mean = float(mean_of(values))
     return mean, mean - half, mean + half
+
+
+def mean_of(values: np.ndarray) -> np.ndarray:
+    """Return the mean of each sample along the last axis, without rounding if all are equal."""
+    return np.where(np.ptp(values, axis=-1) > 0, values.mean(axis=-1), values[..., 0])
 
 
 def half_widths(values: np.ndarray, confidence: float = CONFIDENCE) -> np.ndarray:
@@ -53,7 +59,9 @@ def half_widths(values: np.ndarray, confidence: float = CONFIDENCE) -> np.ndarra
     quantile = _quantile(n, confidence)
     if n < 2:
         return np.full(values.shape[:-1], np.inf)
-    return np.asarray(quantile * values.std(axis=-1, ddof=1) / np.sqrt(n))
+    # The mean of equal values is rounded, and so would be their deviation from it.
+    varies = np.ptp(values, axis=-1) > 0
+    return np.asarray(quantile * varies * values.std(axis=-1, ddof=1) / np.sqrt(n))
 
 
 def fieller(a, b, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
@@ -91,15 +99,18 @@ def fieller(a, b, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
     mean_a, mean_b = (a.mean(), b.mean()) if n else (np.nan, np.nan)
     if n < 2 or mean_b == 0:
         return (float(mean_a / mean_b) if mean_b != 0 else np.nan), -np.inf, np.inf
-    (v_aa, v_ab), (_, v_bb) = np.cov(a, b) * quantile**2 / n
-    # The interval contains r if square * r^2 - 2 * cross * r + constant <= 0.
-    square, cross, constant = mean_b**2 - v_bb, mean_a * mean_b - v_ab, mean_a**2 - v_aa
     ratio = float(mean_a / mean_b)
+    (v_aa, v_ab), (_, v_bb) = np.cov(a, b) * quantile**2 / n
+    square = mean_b**2 - v_bb
     if square <= 0:
         return ratio, -np.inf, np.inf
-    root = np.sqrt(max(0.0, cross**2 - square * constant))
-    low, high = (cross - root) / square, (cross + root) / square
-    return ratio, float(min(low, ratio)), float(max(high, ratio))
+    # The mean of d = a - ratio * b is 0. Computed from the variances of a and b, its variance would
+    # be lost to rounding for samples that are nearly proportional.
+    (v_dd, v_db), _ = np.cov(a - ratio * b, b) * quantile**2 / n
+    v_dd = max(v_dd, CANCELLED * (v_aa + ratio**2 * v_bb + 2 * abs(ratio * v_ab)))
+    # The interval contains ratio + t if square * t^2 + 2 * v_db * t - v_dd <= 0.
+    root = np.sqrt(v_db**2 + square * v_dd)
+    return ratio, float(ratio - (v_db + root) / square), float(ratio - (v_db - root) / square)
 
 
 def _checked(values) -> np.ndarray:

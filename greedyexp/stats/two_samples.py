@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from greedyexp.stats.contrasts import combined_interval
-from greedyexp.stats.means import half_widths
+from greedyexp.stats.means import half_widths, mean_of
 from greedyexp.stats.proportions import fisher, mcnemar, phi, wilson
 
 
@@ -87,13 +87,13 @@ def difference_of_means(
     n, m = x.shape[-1], y.shape[-1]
     if paired:
         d = y - x
-        difference, half = d.mean(axis=-1), half_widths(d)
+        difference, half = mean_of(d), half_widths(d)
         size = np.abs(d).max(axis=-1)
         varies = np.ptp(d, axis=-1) > 1e-9 * size
         # Under the hypothesis each difference is as likely to have the other sign.
         p = np.where(size > 0, 2.0 ** (1 - n), 1.0)
     else:
-        difference = y.mean(axis=-1) - x.mean(axis=-1)
+        difference = mean_of(y) - mean_of(x)
         # Half-widths of independent estimates add like standard errors.
         half = np.hypot(half_widths(x), half_widths(y))
         varies = (np.ptp(x, axis=-1) > 0) | (np.ptp(y, axis=-1) > 0)

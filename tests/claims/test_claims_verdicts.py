@@ -114,6 +114,59 @@ def test_no_number_of_trials_decides_at_the_boundary_or_at_infinity():
     assert "not finite" in open_ended.obstacle
 
 
+def test_more_trials_decide_on_which_side_of_a_boundary_an_infinite_estimate_is():
+    # No run succeeds, and so the threshold is beyond the sweep.
+    def one(trials):
+        never = table(SWEEP, {"a": lambda _: wins(0, trials)})
+        return only(judge(never, "threshold(a) > 1.55", sweep=SWEEP))
+
+    few = one(3)
+    assert (few.estimate, few.verdict) == (math.inf, "inconclusive")
+    assert few.decidable(100, 0.95)
+    assert 3 < few.needed_trials < 100
+    assert one(few.needed_trials).verdict == "supported"
+    # Below the boundary, but beyond the sweep, no number of trials says where it is.
+    beyond = only(
+        judge(table(SWEEP, {"a": lambda _: wins(0, 20)}), "threshold(a) < 9", sweep=SWEEP)
+    )
+    assert not beyond.decidable(10_000, 0.95)
+
+
+def test_a_curve_that_crosses_outside_the_step_of_its_shares_leaves_the_boundary_open():
+    sweep = {"theta": [0, 1, 2, 3, 4, 5, 6]}
+    counts = [0, 0, 5, 13, 11, 25, 25]
+    frame = table(sweep, {"a": lambda point: wins(counts[point["theta"]], 25)})
+    test = only(judge(frame, "threshold(a) < 3.6", sweep=sweep))
+    assert test.estimate < 3.6
+    assert math.isfinite(test.high)
+    assert "may be too far apart" in test.obstacle
+
+
+def test_rounding_errors_decide_nothing():
+    def errors(**values):
+        samples = {label: (lambda _, n=label: {"frobenius_error": values[n]}) for label in values}
+        return table({}, samples)
+
+    constant = errors(a=[0.7] * 100, b=[0.4] * 100)
+    for text in (
+        "mean(a, frobenius_error) > 0.7",
+        "mean(a, frobenius_error) <= 0.7",
+        "mean(a, frobenius_error) - mean(b, frobenius_error) < 0.3",
+    ):
+        test = only(judge(constant, text))
+        assert (test.verdict, test.needed_trials) == ("inconclusive", None), text
+        assert "boundary" in test.obstacle
+    rng = np.random.default_rng(8)
+    b = 10 + rng.random(60)
+    for noise in (1e-8, 1e-15):
+        near = errors(a=b + 10 * noise * rng.standard_normal(60), b=b)
+        for text in (
+            "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) <= 1",
+            "mean(a, frobenius_error) <= mean(b, frobenius_error)",
+        ):
+            assert only(judge(near, text)).verdict == "inconclusive", (noise, text)
+
+
 def test_a_huge_number_of_trials_is_not_suggested(monkeypatch):
     frame = table({}, {"a": lambda _: wins(51, 100)})
     needed = only(judge(frame, "proportion(a) > 0.5")).needed_trials

@@ -129,6 +129,15 @@ def test_the_enclosing_step_may_be_open():
     assert enclosing_step([], [], []) == (-np.inf, np.inf)
 
 
+@pytest.mark.parametrize(
+    ("wins", "trials"),
+    [([0, 46, 7, 20], [20, 84, 22, 20]), ([0, 46, 12, 20], [20, 86, 30, 20])],
+)
+def test_pooled_shares_of_one_half_are_on_neither_side(wins, trials):
+    # The pooled shares are 53 / 106 and 58 / 116, and are rounded up and down.
+    assert enclosing_step(range(4), wins, trials) == (0, 3)
+
+
 def test_no_data_place_nothing():
     found = located_crossing([], [], [], sequential=True)
     assert (found.low, found.high) == (-np.inf, np.inf)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from greedyexp.stats.contrasts import assumed_worst, combined_interval, correlation, p_value_of
+from greedyexp.stats.contrasts import (
+    assumed_worst,
+    combined_interval,
+    correlation,
+    line_weights,
+    p_value_of,
+)
 from greedyexp.stats.means import t_interval
 from greedyexp.stats.proportions import phi, wilson
 
@@ -91,9 +97,19 @@ def test_equal_samples_have_the_same_interval_despite_rounding():
         assert -lower == upper == pytest.approx(2e-7 * (high - mean), rel=1e-12)
     # Nor is there an interval so short about a mean that has one.
     assert combined_interval([1.0], [mean], [low], [high], np.eye(1)) == (mean, low, high)
-    # The interval of equal values stays a point.
-    still = combined_interval([1.0, -1.0], [2.0, 1.0], [2.0, 1.0], [2.0, 1.0], np.eye(2))
-    assert still == (1.0, 1.0, 1.0)
+    # The difference of constants is rounded.
+    constants = [0.7, 0.4]
+    _, lower, upper = combined_interval([1.0, -1.0], constants, constants, constants, np.eye(2))
+    assert 0.7 - 0.4 < 0.3
+    assert lower < 0.3 < upper
+    assert upper - lower < 1e-13
+
+
+@pytest.mark.parametrize("x", [(1, 2, 3), (0.1, 0.2, 0.3), (0.3, 0.4, 0.5), (0.7, 0.8, 0.9)])
+def test_the_slope_does_not_depend_on_the_value_in_the_middle(x):
+    _, slope = line_weights(x)
+    assert slope[1] == 0
+    assert slope == pytest.approx(np.array([-1, 0, 1]) / (x[2] - x[0]))
 
 
 def test_errors_with_unknown_correlations_add_up():

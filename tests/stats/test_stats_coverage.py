@@ -103,7 +103,7 @@ def measured(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "grid"),
-    [("long upper tail", "coarse"), ("ceiling 0.8", "medium"), ("ceiling 0.45", "fine")],
+    [("long upper tail", "coarse"), ("jump to 0.9", "medium"), ("ceiling 0.45", "fine")],
 )
 def test_reported_intervals_cover_curves_that_are_not_logistic(measured, name, grid):
     before, after = measured.measure(name, measured.GRIDS[grid], located=False, runs=60)

@@ -59,6 +59,12 @@ def test_order_repetition_and_empty_points_do_not_matter():
     assert halves == fit
 
 
+def test_positions_that_differ_by_rounding_are_one():
+    apart = crossing([0.1, 0.2, 0.3, 0.1 * 3, 0.4], [0, 10, 55, 45, 100], [100] * 5)
+    together = crossing([0.1, 0.2, 0.3, 0.4], [0, 10, 100, 100], [100, 100, 200, 100])
+    assert apart == together
+
+
 def test_units_and_reflection():
     fit = crossing(GRID, WINS, TRIALS, level=0.7)
     scaled = crossing(5 + 100 * GRID, WINS, TRIALS, level=0.7)
@@ -114,6 +120,20 @@ def test_intervals_are_nested_in_confidence():
         assert np.all(np.diff([f.low for f in fits if np.isfinite(f.low)]) <= 0)
         assert np.all(np.diff([f.high for f in fits if np.isfinite(f.high)]) >= 0)
         assert all(f.low <= f.estimate <= f.high for f in fits)
+
+
+def test_points_that_rise_determine_the_slope_if_the_nearest_ones_do_not():
+    x = np.arange(70.0, 107.0, 2.0)
+    wins = np.array([0, 0, 2, 1, 0, 3, 3, 5, 15, 9, 15, 21, 21, 20, 21, 23, 23, 25, 25])
+    trials = np.full(len(x), 25)
+    # Shares between 0.2 and 0.8 are those of 15, 9 and 15 successes, which do not rise.
+    fit = crossing(x, wins, trials)
+    assert fit.near[0] < 86 < fit.low <= fit.estimate <= fit.high < 91 < fit.near[1]
+    used = (fit.near[0] <= x) & (x <= fit.near[1])
+    fitted = crossing(x[used], wins[used], trials[used], whole=True)
+    assert (fit.estimate, fit.slope) == pytest.approx((fitted.estimate, fitted.slope))
+    # All successes are few: no point is above the level, and the curve crosses it nowhere.
+    assert crossing(x, np.minimum(wins, 12), trials).estimate > x[-1]
 
 
 def test_influence_is_the_derivative_of_the_estimate():

@@ -119,6 +119,22 @@ def test_fieller_ends_are_where_the_paired_t_test_rejects():
     assert fieller([1.0], [2.0]) == (0.5, -np.inf, np.inf)
 
 
+@pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-8])
+def test_fieller_ends_of_nearly_proportional_samples(noise):
+    rng = np.random.default_rng(5)
+    b = 10 + rng.random(60)
+    a = 3 * b * (1 + noise * rng.standard_normal(60))
+    ratio, low, high = fieller(a, b)
+    for end in (low, high):
+        difference = (a - ratio * b) - (end - ratio) * b
+        assert stats.ttest_1samp(difference, 0).pvalue == pytest.approx(0.05, rel=1e-3)
+
+
+def test_equal_values_have_their_exact_mean_and_no_spread():
+    assert np.full(59, 0.7).mean() != 0.7
+    assert t_interval(np.full(59, 0.7)) == (0.7, 0.7, 0.7)
+
+
 def test_correlations_match_numpy_and_are_0_without_variation():
     samples = np.random.default_rng(2).normal(size=(3, 8))
     assert correlation(samples) == pytest.approx(np.corrcoef(samples))
