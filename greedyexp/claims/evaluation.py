@@ -89,6 +89,9 @@ def tested_claims(claims: Sequence[Claim], whole: Table) -> list[JudgedClaim]:
         if key not in estimators:
             estimators[key] = Estimator(whole.narrowed(claim.where))
         tests = [one for test in claim.tests for one in _tested(test, claim, estimators[key])]
+        for name, value in estimators[key].table.lacking(claim.where):
+            lack = MissingData(f"the table has no rows with {name} = {value}")
+            tests += [_unanswered(test, {name: value}, lack) for test in claim.tests]
         judged.append(JudgedClaim(claim, tests))
     return judged
 

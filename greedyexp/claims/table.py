@@ -196,6 +196,19 @@ class Table:
             keep &= found
         return self._part(keep, at_keys)
 
+    def lacking(self, where: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Return the values of lists in ``where`` that no row has, if rows have others of the list.
+
+        This table is narrowed to ``where``.
+        """
+        found = []
+        for name, wanted in where.items():
+            if name != "algorithm" and isinstance(wanted, list) and name in self.frame.columns:
+                absent = [one for one in wanted if not matches(self.frame[name], [one]).any()]
+                if len(absent) < len(wanted):
+                    found += [(name, one) for one in absent]
+        return found
+
     def _part(self, keep: np.ndarray, at_keys: np.ndarray) -> Table:
         """Return the rows to keep. Rows with keys are kept only at the chosen keys."""
         import pandas as pd

@@ -461,6 +461,20 @@ def test_where_on_a_parameter_does_not_restrict_other_algorithms():
     assert [one.estimate for one in both.tests] == [-0.375, 0.375]
 
 
+def test_a_value_of_where_without_rows_leaves_the_claim_open():
+    frame = table({"s": [1, 2]}, {"a": lambda _: wins(40, 40)})
+    for where, verdicts in (
+        ({"s": [1, 2]}, ["supported", "supported"]),
+        ({"s": [1, 3]}, ["supported", "inconclusive"]),
+        ({"s": 3}, ["inconclusive"]),
+    ):
+        judged = judge(frame, "proportion(a) > 0.5", sweep={"s": [1, 2]}, where=where)
+        assert [test.verdict for test in judged.tests] == verdicts
+        assert judged.verdict == verdicts[-1]
+        if 3 in np.atleast_1d(where["s"]):
+            assert judged.tests[-1].reason == "the table has no rows with s = 3"
+
+
 def test_the_undecided_test_that_needs_most_trials_is_reported():
     sweep = {"p": [1, 2, 3]}
     counts = {1: 55, 2: 51, 3: 57}
