@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
 from greedyexp.config.document import Node
 from greedyexp.config.guards import guarded
-from greedyexp.config.sections import find_part, read_entries, read_spec
+from greedyexp.config.sections import check_math, find_part, read_entries, read_spec
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
@@ -55,6 +55,7 @@ def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
         part = find_part(kind, entry.name, entry.node)
         for key in kind.reserved_keys:
             _check_text(entry.node.at(key), entry.settings.get(key, ""))
+        check_math(entry.node.at("title"), entry.settings.get("title"))
         spec = read_spec(part, entry)
         if part is not None and spec is not None:
             found.append(DisplayEntry(part, spec.params, entry.node))

@@ -172,9 +172,7 @@ def load(
     until = UntilDecided(max_trials) if until_decided else None
     if max_trials is not None and not until_decided:
         raise ConfigError(
-            "only trials until the claims are decided have a largest number.",
-            place=MAX_TRIALS,
-            remedy=f"Add {UNTIL_DECIDED}.",
+            f"it needs {UNTIL_DECIDED}.", place=MAX_TRIALS, remedy=f"Add {UNTIL_DECIDED}."
         )
     request = _Request(source, profile, folder or Path.cwd(), tuple(overrides), given, until)
     with relative_to(folder):

@@ -86,10 +86,30 @@ def label_of(entry: Entry) -> str:
 
 
 def check_label(node: Node, label: Any) -> None:
-    """Report a label that is not a single line of text."""
+    """Report a label that is not a single line of text, or cannot be typeset."""
     if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
         node.add(
             f"label must be a single line of text without spaces around it, but is {show(label)}."
+        )
+    check_math(node, label)
+
+
+def check_math(node: Node, text: Any) -> None:
+    """Report mathematics between dollar signs that cannot be typeset."""
+    # Matplotlib takes long to import, and few texts have mathematics.
+    if not isinstance(text, str) or text.count("$") < 2:
+        return
+    from matplotlib.cbook import is_math_text
+    from matplotlib.mathtext import MathTextParser
+
+    if not is_math_text(text):
+        return
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        node.add(
+            f"the mathematics between dollar signs cannot be typeset: {show(text)}.",
+            r"Correct it, or write \$ for a dollar sign.",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.results.context import Context
@@ -52,6 +52,11 @@ def origin_text(context: Context) -> str:
     source = f"{context.source} | " if context.source else ""
     part = f", only {context.part}" if context.part else ""
     return f"{source}{context.name}, profile {context.profile}{part}"
+
+
+def sentences(notes: Iterable[str]) -> list[str]:
+    """Return the notes that are not empty, each with a full stop."""
+    return [note if note.endswith(".") else f"{note}." for note in notes if note]
 
 
 def count_text(counts: pd.Series[int]) -> str:

@@ -163,6 +163,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:
         why = reason(error)
+    except RecursionError:
+        why = "it is nested too deeply"
     except (KeyError, TypeError):
         why = "it lacks the number of finished replicates"
     else:

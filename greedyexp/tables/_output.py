@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from greedyexp.core.errors import StorageError
-from greedyexp.results.text import where_text
+from greedyexp.results.text import sentences, where_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,7 @@ def make_table(
     ----------
     rows : sequence of mapping of column to ``Cell`` or plain value
     notes : sequence of str
-        Sentences after the caption; empty ones are dropped.
+        Sentences after the caption; empty ones are dropped, and full stops are added.
     default_title : str
         Caption if ``title`` is empty; the choice of rows is appended.
     title : str
@@ -124,7 +124,7 @@ def make_table(
     table = pd.DataFrame(rows)
     choice = where_text(where)
     caption = title or (f"{default_title}, {choice}" if choice else default_title)
-    table.attrs |= {"notes": [note for note in notes if note], "title": caption, "group": group}
+    table.attrs |= {"notes": sentences(notes), "title": caption, "group": group}
     return table
 
 

@@ -51,8 +51,9 @@ def _samples(sparsity: float) -> float:
         """Half the derivative by tau, which increases."""
         return sparsity * tau - 2 * (1 - sparsity) * _beyond(tau)
 
-    # Beyond the bracket the first term alone exceeds the second, which is less than one.
-    tau = scipy.optimize.brentq(slope, 0.0, 1 / sparsity)
+    # At 1 / sparsity the first term exceeds the second, which is less than one. Beyond 40 the
+    # second is 0 in double precision.
+    tau = scipy.optimize.brentq(slope, 0.0, min(1 / sparsity, 40.0))
     beyond = (1 + tau * tau) * scipy.special.ndtr(-tau) - tau * _density(tau)
     return float(sparsity * (1 + tau * tau) + 2 * (1 - sparsity) * beyond)
 

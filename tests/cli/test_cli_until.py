@@ -61,11 +61,18 @@ def test_the_time_ends_a_run_with_code_0_and_the_same_command_continues(call, to
     assert "holds   supported" in later.stdout
 
 
+def test_the_time_limits_runs_whose_file_has_the_rule(call, toy):
+    rule = "trials={until: decided, min: 12, max: 24}"
+    done = call("run", "toy.yaml", "--set", rule, "--max-time", "0.0001s", cwd=toy)
+    assert done.returncode == 0, done.stderr
+    assert "The time is over; finished replicates are kept" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--max-time", "2h"), "--max-time 2h: only runs until the claims are decided"),
-        (("--max-trials", "9"), "--max-trials: only trials until the claims are decided"),
+        (("--max-trials", "9"), "--max-trials: it needs --until-decided"),
         (("--until-decided", "--max-time", "0"), "--max-time 0: '0' is not a duration"),
         (("--until-decided", "--max-trials", "2"), "--max-trials 2: the first look needs 3 trials"),
         (("--until-decided", "--shard", "1/2"), "adaptive trials depend on the results of all"),

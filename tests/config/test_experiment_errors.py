@@ -91,6 +91,7 @@ MISTAKES = [
     (LASSO, "- 3", 14, "an entry of algorithms must be a name or 'name: {...}', but is 3"),
     (LASSO, "- t_lasso: 3", 14, "the settings of 't_lasso' must be a mapping, but are 3"),
     (LASSO, "- t_lasso: {label: ''}", 14, "label must be a single line of text"),
+    (LASSO, r"- t_lasso: {label: 'a $\lambda_$'}", 14, r"cannot be typeset: 'a $\lambda_$'"),
     (LASSO, "- t_lasso: {label: 3}", 14, "label must be a single line of text"),
     (LASSO, '- t_lasso: {label: "a\\nb"}', 14, "label must be a single line of text"),
     (METRICS, "[]", 15, "needs at least one metric"),

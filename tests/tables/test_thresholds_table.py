@@ -72,6 +72,12 @@ def test_where_chooses_rows_and_the_caption_names_the_choice(frame, tmp_path):
     assert {path.suffix for path in files} == {".csv", ".md", ".tex"}
 
 
+def test_each_note_is_a_sentence(frame):
+    origin, *_, last = thresholds(frame, CONTEXT, rows=["kappa"]).attrs["notes"]
+    assert origin.endswith(".")
+    assert last == "Not crossed in the tested range: Lasso at κ = 0.3."
+
+
 def test_setting_without_an_algorithm_has_an_empty_cell(frame):
     lacking = frame[(frame["algorithm"] == "ours") | (frame["kappa"] == 0.8)]
     assert thresholds(lacking, CONTEXT, rows=["kappa"])["Lasso"][0] == ""

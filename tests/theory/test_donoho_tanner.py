@@ -55,3 +55,10 @@ def test_ends_and_impossible_values():
     curve = donoho_tanner(np.linspace(1e-6, 1 - 1e-4, 101))
     assert (np.diff(curve) > 0).all()
     assert ((curve > 0) & (curve < 1)).all()
+
+
+@pytest.mark.parametrize("sparsity", [1e-10, 1e-30, 1e-100, 1e-300])
+def test_few_nonzeros_need_two_logarithms_each(sparsity):
+    # Donoho & Tanner (2009): n ~ 2 s log(p / n) as s / p tends to 0.
+    ratio = float(donoho_tanner(sparsity))
+    assert ratio == pytest.approx(2 * sparsity * np.log(1 / ratio), rel=2 / np.log(1 / sparsity))

@@ -74,7 +74,7 @@ def command(
     from greedyexp.runner import RunOptions, Shard, seconds_of
 
     if max_time is not None:
-        if not settings["until_decided"]:
+        if not any(one.adaptive and one.adaptive.until_decided for one in experiments):
             raise ConfigError(
                 "only runs until the claims are decided have a time limit.",
                 place=f"--max-time {max_time}",

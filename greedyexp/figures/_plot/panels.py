@@ -13,7 +13,7 @@ from pydantic import Field
 
 from greedyexp.figures._plot.coincident import coincident_text, show_coincident
 from greedyexp.results.context import Context
-from greedyexp.results.text import group_text
+from greedyexp.results.text import group_text, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -298,8 +298,7 @@ class Panels:
         from matplotlib import rcParams
 
         width = int(self._characters(rcParams["font.size"] - 1))
-        ended = [line if line.endswith(".") else f"{line}." for line in lines if line]
-        return [part for line in ended for part in _broken(line, width)]
+        return [part for line in sentences(lines) for part in _broken(line, width)]
 
 
 def _fitted(label: str, inches: float) -> str:
