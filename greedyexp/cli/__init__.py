@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import os
+import warnings
 from collections.abc import Sequence
 
 from greedyexp.cli import process
@@ -41,6 +42,7 @@ def main(args: Sequence[str] | None = None) -> int:
         try:
             if own:
                 gc.set_threshold(*_COLLECT_AFTER)
+                warnings.formatwarning = _warning_line
                 process.open_missing()
             # Imported here because a signal may arrive during the import.
             from greedyexp.cli.app import answer
@@ -57,6 +59,11 @@ def main(args: Sequence[str] | None = None) -> int:
         # The exit need not search all objects for cycles.
         gc.freeze()
     return code
+
+
+def _warning_line(message: Warning | str, *_: object) -> str:
+    """Return a warning without the place in the code, which says nothing to users."""
+    return f"Warning: {message}\n"
 
 
 __all__ = ["main"]

@@ -353,8 +353,10 @@ def _read_settings(node: Node) -> Settings:
     except BadValue as error:
         for keys, message, remedy in error.found:
             if len(keys) == 1 and keys[0] in _LISTED:
-                empty = not node.at(*keys).value
-                remedy = "List at least one." if empty else "Start each entry with a dash."
+                value = node.at(*keys).value
+                remedy = "Start each entry with a dash." if value else "List at least one."
+                if isinstance(value, dict):
+                    message = f"{keys[0]} must be a list, but is {show(value)}."
             node.at(*keys).add(message, remedy)
         wrong = {keys[0] if keys else "" for keys, _, _ in error.found}
     if unknown or wrong - _ALONE.keys():

@@ -222,12 +222,13 @@ class _Builder:
 
 
 def _not_yaml(problem: str | None, source: str, line: int | None) -> ConfigError:
+    place = str(Place(source, line))
+    if problem == "but found another document":
+        return ConfigError(
+            "another document begins here.", place=place, remedy="Keep one experiment in each file."
+        )
     hint = "Indent with spaces." if problem == _TAB else None
-    if problem and "expected a single document" in problem:
-        problem, hint = "but found another document", "Keep one experiment in each file."
-    return ConfigError(
-        f"this is not valid YAML: {problem}.", place=str(Place(source, line)), remedy=hint
-    )
+    return ConfigError(f"this is not valid YAML: {problem}.", place=place, remedy=hint)
 
 
 def _tab_before(text: str, mark: yaml.Mark) -> bool:

@@ -47,15 +47,14 @@ class Shard:
             If the text has another form, or there is no shard of this number.
         """
         found = _PATTERN.fullmatch(text) if isinstance(text, str) else None
-        if not found:
+        if not found or int(found[2]) == 0:
             raise ConfigError("a shard is written K/N, the K-th of N.", remedy="For example 3/16.")
         number, of = map(int, found.groups())
-        if of == 0 or not 1 <= number <= of:
-            last = max(of, 1)
+        if not 1 <= number <= of:
             raise ConfigError(
-                f"there is no shard {number} of {of}: shards are numbered from 1 to {last}.",
-                remedy=f"The indices of an array job must be 1 to {last}, too (Slurm:"
-                f" --array=1-{last}).",
+                f"there is no shard {number} of {of}: shards are numbered from 1 to {of}.",
+                remedy=f"The indices of an array job must be 1 to {of}, too (Slurm:"
+                f" --array=1-{of}).",
             )
         return cls(number, of)
 

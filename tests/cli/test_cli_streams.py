@@ -36,6 +36,16 @@ def shell(line: str, cwd: Path, **more: str) -> subprocess.CompletedProcess:
     )
 
 
+def test_a_character_that_the_font_lacks_is_one_warning_without_code(tmp_path):
+    config = write_toy(tmp_path, algorithms="[toy_exact: {label: 日}]")
+    config.write_text(config.read_text().replace("figures: []", FIGURE), encoding="utf-8")
+    result = shell("greedyexp run -q toy.yaml --engine serial", tmp_path)
+    assert result.returncode == 0
+    lines = result.stderr.splitlines()
+    assert lines
+    assert all(line.startswith("Warning: Glyph 26085 ") for line in lines), result.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [

@@ -135,6 +135,12 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path, old, new, line, words
     assert not re.search(r"pydantic|type=|input_value|Traceback", error)
 
 
+def test_a_mapping_in_place_of_a_list_is_shown(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text(BASE.replace(f"{PATH}\n", "").replace("- t_lasso", "t_lasso: {nu: 1}"))
+    assert "algorithms must be a list, but is {t_lasso: {nu: 1}}. Start each" in message(file)
+
+
 def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace("- t_lasso", "- t_laso").replace(NOISE, "noise_std: -1"))

@@ -307,7 +307,7 @@ def test_the_rule_may_be_in_the_file(lab):
         ({"claims": []}, {}, "--until-decided: the experiment has no claims"),
         ({}, {"max_trials": 5}, "--max-trials 5: the first look needs 6 trials"),
         ({}, {"max_trials": 2.5}, "--max-trials: it must be a whole number, but is 2.5"),
-        ({}, {"until_decided": False, "max_trials": 50}, "--max-trials: only trials until"),
+        ({}, {"until_decided": False, "max_trials": 50}, "--max-trials: it needs --until-decided"),
         ({"trials": {"until": {"half_width": 0.2}}}, {}, "already follow a rule"),
         ({"trials": {"until": "done"}}, {"until_decided": False}, "until"),
         (
