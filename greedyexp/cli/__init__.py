@@ -61,7 +61,13 @@ def main(args: Sequence[str] | None = None) -> int:
     return code
 
 
-def _warning_line(message: Warning | str, *_: object) -> str:
+def _warning_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
     """Return a warning without the place in the code, which says nothing to users."""
     return f"Warning: {message}\n"
 
