@@ -220,5 +220,5 @@ def line_weights(x) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _without_rounding(weights: np.ndarray) -> np.ndarray:
-    """Set weights to 0 that differ from it by rounding only."""
+    """Set weights to 0 that are 0 but for rounding errors."""
     return np.where(np.abs(weights) > _ROUNDED * np.abs(weights).max(), weights, 0.0)
