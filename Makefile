@@ -18,7 +18,7 @@ COMPILE := $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' \
   --config-settings=cmake.define.GREEDYEXP_VARIANTS=all
 PEERS := $(subst [dev],[peers],$(COMPILE))
 
-.PHONY: figure figures paper data kernels test test-deep test-peers test-browser test-lowest test-checked lint freeze bench docs licences wheel clean
+.PHONY: figure figures paper data kernels test test-deep test-peers test-browser test-lowest test-checked challenge lint audit freeze bench docs licences wheel clean
 
 figure: $(INSTALLED)  ## the main experiment: data, figure and where to find them
 	$(BIN)/greedyexp run configs/phase_transition.yaml --profile $(PROFILE)
@@ -43,12 +43,12 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY)  ## the tests, in parallel; a file stays in one process, so that its fixtures are made once
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-deep: $(READY)  ## the slower checks
-	$(BIN)/python -m pytest -n 2 -m deep
+test-deep: $(READY)  ## the slower checks; a process without work takes some of another
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m deep
 
 test-peers: $(READY)  ## the algorithms of other packages, which are installed first
 	$(PEERS)
-	$(BIN)/python -m pytest -m peers
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m peers
 
 test-browser: $(READY)  ## the pages of `greedyexp report` in Chromium, which must be installed
 	$(BIN)/pip install --quiet --group browser
@@ -70,18 +70,27 @@ test-checked: $(READY)  ## the tests of compiled code, with every index and addr
 	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m pytest $(CHECKED); \
 	  status=$$?; $(MAKE) kernels; exit $$status
 
-lint: $(READY)  ## style, formatting, types and the direction of imports
+challenge: $(READY)  ## the supported claims of results/ that cannot fail
+	$(BIN)/greedyexp verify --challenge results
+
+lint: $(READY)  ## style, formatting, types, the direction of imports, and the size of packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror greedyexp/kernels/*.cpp greedyexp/kernels/*.hpp
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python scripts/budget.py
+
+audit: $(READY)  ## known vulnerabilities of the installed packages
+	$(BIN)/pip install --quiet pip-audit
+	$(BIN)/pip-audit --skip-editable
 
 freeze: $(READY)  ## record the output of the tool in FROZEN, to compare it with a later record
 	$(BIN)/python scripts/freeze.py record $(FROZEN)
 
 bench: $(READY)  ## speed ratios against other libraries on one thread, written to docs/performance.md
 	$(PEERS)
+	$(BIN)/pip install --quiet --group bench
 	$(BIN)/python benchmarks/page.py
 
 docs: $(READY)  ## the documentation in build/docs; a warning is an error

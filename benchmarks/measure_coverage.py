@@ -5,7 +5,8 @@ jump. They cross 50% at a random place between two points. The trials have a fix
 point, or they are located by the rule of adaptive trials. For each curve and grid, the table has
 the coverage in percent and the mean width of two intervals: that of a logistic curve alone, and the
 one that is reported. An infinite end counts as the end of the grid in the width. A second table has
-the coverage of the difference of two thresholds on the same data.
+the coverage of the difference of two thresholds on the same data, and a third one that of falling
+curves whose direction is taken from the data.
 
 With --page the tables are written into docs/guide/intervals.md.
 Run: python benchmarks/measure_coverage.py [--runs N] [--page]
@@ -23,13 +24,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit, ndtr
 
-from greedyexp.claims.contrasts import contrast
+from greedyexp.claims.combinations import contrast
 from greedyexp.claims.entries import compile_claim
 from greedyexp.claims.estimates import Estimator
-from greedyexp.claims.setting import Algorithm, Setting
+from greedyexp.claims.setting import AlgorithmSweep, Setting
 from greedyexp.claims.table import Table
 from greedyexp.runner.allocation import LocateRule
 from greedyexp.stats.crossing import crossing
+from greedyexp.stats.direction import trend
 from greedyexp.stats.sequential import located_crossing, placed_crossing
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "intervals.md"
@@ -106,7 +108,7 @@ def measure(
         draw = located_trials if located else fixed_trials
         data = draw(rng, CURVES[name], grid)
         alone = (placed_crossing if located else crossing)(*data)
-        for i, fit in enumerate((alone, located_crossing(*data, sequential=located))):
+        for i, fit in enumerate((alone, located_crossing(*data, "rising", sequential=located))):
             hits[run, i] = fit.low <= TRUTH[name] <= fit.high
             widths[run, i] = np.diff(np.clip([fit.low, fit.high], data[0][0], data[0][-1]))[0]
     before, after = map(Measured, hits.mean(axis=0), widths.mean(axis=0))
@@ -115,7 +117,7 @@ def measure(
 
 SETTING = Setting(
     axes=(("theta",),),
-    algorithms={label: Algorithm(success="support") for label in "ab"},
+    algorithms={label: AlgorithmSweep(success="support") for label in "ab"},
     binary=("support",),
     measured=("support",),
     columns=("theta",),
@@ -153,6 +155,43 @@ def measure_difference(name: str, grid: Grid, *, runs: int, seed: int = 7) -> Me
         low, high = found.interval(0.95)
         hits[run], widths[run] = low <= away <= high, min(high - low, 2 * (x[-1] - x[0]))
     return Measured(float(hits.mean()), float(widths.mean()))
+
+
+# Success at both ends of a falling logistic curve.
+FALLS = ((0.55, 0.45), (0.7, 0.3), (0.9, 0.1), (0.99, 0.01))
+
+
+def measure_direction(
+    start: float, end: float, trials: int, *, runs: int, seed: int = 7
+) -> tuple[float, float, float]:
+    """Return the shares of single curves with each direction, and the coverage of 50%.
+
+    The curve has eleven points and falls from one probability to the other.
+    """
+    rng, x = np.random.default_rng(seed), np.linspace(-1, 1, 11)
+    slope = (logit(end) - logit(start)) / 2
+    given, hits = [], 0
+    for _ in range(runs):
+        place = rng.uniform(-0.5, 0.5)
+        data = x, rng.binomial(trials, expit(slope * (x - place))), np.full(11, trials)
+        given.append(trend(*data))
+        fit = located_crossing(*data, given[-1], sequential=False)
+        hits += fit.low <= place <= fit.high
+    return given.count("falling") / runs, given.count("rising") / runs, hits / runs
+
+
+def direction_table(runs: int) -> str:
+    lines = [
+        "| success at the ends | trials per point | called falling | called rising | coverage |",
+        "|---|---|---|---|---|",
+    ]
+    for start, end in FALLS:
+        for trials in (5, 20, 100):
+            shares = measure_direction(start, end, trials, runs=runs)
+            cells = " | ".join(f"{100 * share:.3g}" for share in shares)
+            lines.append(f"| {start:g} to {end:g} | {trials} | {cells} |")
+            print(lines[-1], flush=True)
+    return "\n".join(lines) + "\n"
 
 
 def text(measured: Measured) -> str:
@@ -204,6 +243,7 @@ def main() -> None:
     tables = {
         "thresholds": threshold_table(given.runs),
         "differences": difference_table(given.runs),
+        "directions": direction_table(5 * given.runs),
         "runs": f"Each number is from {given.runs} simulated runs.\n",
     }
     if given.page:

@@ -3,8 +3,8 @@
 Each synthetic run has six tests of one figure. In four of them the truth is on the boundary, so
 that every decision is wrong; two others are easily decided, which makes the others' levels less
 strict. Trials start at 20 and double where claims are open, up to 320. Every run is judged twice:
-by the rule of ``stats.looks``, and by Holm's method at 5% after every look, as if each were the
-only one.
+by the rule of ``stats.multiplicity``, and by Holm's method at 5% after every look, as if each were
+the only one.
 
 Run with ``python benchmarks/measure_looks.py [RUNS [FIRST]]``, by default 2000 runs from the first
 on, which takes about 20 minutes.
@@ -19,10 +19,9 @@ import pandas as pd
 from scipy.stats import beta
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.looks import evaluate_looks
-from greedyexp.claims.setting import Algorithm, Setting
-from greedyexp.stats.looks import Looks
+from greedyexp.claims.judging import evaluate_claims
+from greedyexp.claims.setting import AlgorithmSweep, Setting
+from greedyexp.stats.multiplicity import Looks
 
 LOOKS = Looks(20)
 MOST = 320
@@ -31,13 +30,13 @@ LABELS = ("a", "b")
 TESTS = ("mean(a, error) < mean(b, error)", "proportion(a, success) > 0.5")
 SETTING = Setting(
     axes=(("x",),),
-    algorithms={label: Algorithm(success="success") for label in LABELS},
+    algorithms={label: AlgorithmSweep(success="success") for label in LABELS},
     binary=("success",),
     measured=("error", "success"),
     columns=("x",),
 )
 CLAIMS = [
-    compile_claim({"id": f"claim{k}", "quote": "", "test": test}, SETTING, "figure")
+    compile_claim({"id": f"claim{k}", "quote": "q", "test": test}, SETTING, "figure")
     for k, test in enumerate(TESTS)
 ]
 
@@ -65,7 +64,7 @@ def with_looks(whole: pd.DataFrame) -> tuple[set[tuple[str, int]], int]:
     while True:
         here = replicate < trials[arms]
         frame = whole[here].reset_index(drop=True)
-        found = evaluate_looks(CLAIMS, frame, SETTING, LOOKS, arms[here], found)
+        found = evaluate_claims(CLAIMS, frame, SETTING, LOOKS, arms[here], found)
         wanted = LOOKS.trials(found.taken + 1)
         open_arms = sorted(found.open_arms(MOST)) if wanted <= MOST else []
         if not open_arms:
@@ -78,7 +77,7 @@ def without_looks(whole: pd.DataFrame) -> set[tuple[str, int]]:
     found: set[tuple[str, int]] = set()
     for look in range(1, LOOKS.up_to(MOST) + 1):
         frame = whole[whole["replicate"] < LOOKS.trials(look)].reset_index(drop=True)
-        found |= decided(evaluate_claims(CLAIMS, frame, SETTING))
+        found |= decided(evaluate_claims(CLAIMS, frame, SETTING).judged)
     return found
 
 

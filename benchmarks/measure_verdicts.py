@@ -22,8 +22,8 @@ from measure_coverage import PAGE, write_page
 from scipy.special import expit, ndtr, ndtri
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.setting import Algorithm, Setting
+from greedyexp.claims.judging import evaluate_claims
+from greedyexp.claims.setting import AlgorithmSweep, Setting
 
 LABELS = ("a", "b", "c")
 KAPPAS = (0.2, 0.5, 0.8)
@@ -33,7 +33,7 @@ TAU, SLOPE, BETTER = 0.97, 10.0, 0.6
 COMMON = 0.7
 SETTING = Setting(
     axes=(("kappa",), ("theta",)),
-    algorithms={label: Algorithm(success="support") for label in LABELS},
+    algorithms={label: AlgorithmSweep(success="support") for label in LABELS},
     binary=("support",),
     measured=("support", "error"),
     columns=("kappa", "theta"),
@@ -109,7 +109,7 @@ def compiled() -> list:
 
 def wrong_tests(rng: np.random.Generator, replicates: int, claims: list) -> list[str]:
     """Return the texts of the claims of one experiment that have a wrong verdict."""
-    judged = evaluate_claims(claims, drawn(rng, replicates), SETTING)
+    judged = evaluate_claims(claims, drawn(rng, replicates), SETTING).judged
     for one in judged:
         assert all(test.p is not None for test in one.tests), one.tests[0].reason
     return [

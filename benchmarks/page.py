@@ -26,7 +26,10 @@ from measure_scale import slope
 FOLDER = Path(__file__).parent
 REPOSITORY = FOLDER.parent
 PAGE = REPOSITORY / "docs" / "performance.md"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "celer", "skscope", "jax", "scs", "clarabel")
+PACKAGES = (
+    *("numpy", "scipy", "scikit-learn", "celer", "adelie", "spams-bin", "skscope", "jax"),
+    *("scs", "clarabel"),
+)
 PROMISES = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([\d.]+) \|$", re.MULTILINE)
 
 Promises = dict[tuple[str, str], float]

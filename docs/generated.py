@@ -21,6 +21,7 @@ from greedyexp.experiment.wording import parameter_rows
 INTRODUCTIONS = {
     "generator": "A generator makes the data of a replicate. Name one under `data`.",
     "algorithm": "An algorithm fits the data. List those to compare under `algorithms`.",
+    "loss": "A loss is what an algorithm with the parameter `loss` minimises.",
     "protocol": "A protocol calls an algorithm and makes the rows of a replicate.",
     "metric": "A metric is a number for each estimate. List metrics under `metrics`.",
     "figure": "A figure is drawn from the table of a run. List figures under `figures`.",
@@ -44,7 +45,7 @@ def write(docs: Path) -> None:
             _replace(pages / path.name, linked(text, path, pages, docs))
     drawn = [picture for run in results(root) for picture in pictures(run)]
     for kind in KINDS:
-        _replace(pages / f"{kind}s.md", parts_page(kind, drawn, root, pages))
+        _replace(pages / f"{_plural(kind)}.md", parts_page(kind, drawn, root, pages))
     _replace(pages / "experiment_files.md", experiment_page(docs.parent))
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
@@ -100,10 +101,14 @@ def _replace(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def _plural(kind: str) -> str:
+    return "losses" if kind == "loss" else f"{kind}s"
+
+
 def parts_page(kind: str, drawn: list[Picture], root: Path, pages: Path) -> str:
     """Return a page on all parts of a kind: description, example, properties and parameters."""
     parts = sorted(registry.parts(kind).values(), key=lambda part: part.name)
-    blocks = [f"# {kind.capitalize()}s", INTRODUCTIONS[kind]]
+    blocks = [f"# {_plural(kind).capitalize()}", INTRODUCTIONS[kind]]
     blocks.append(
         _table(("name", "what"), [(f"[`{p.name}`](#{_anchor(p)})", p.title) for p in parts])
     )

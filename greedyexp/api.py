@@ -13,9 +13,10 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Literal
 
 from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, DataError, UserError, placed_in
+from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.core.signals import Interrupted
 from greedyexp.estimates.solution import Solution
+from greedyexp.losses.binding import loss_of, minimises_squares
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.frames import from_designs, from_responses
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # An option of the command line as the place of an error, with its value.
-_NAMES = "set|only|trials|seed|tag|until-decided|max-trials|scheduler"
+_NAMES = "set|only|trials|seed|tag|until-decided|max-trials|max-time|scheduler|shard"
 _OPTION = re.compile(rf"--({_NAMES})\b(?: ([^:]*?))?(?=:|\.?$)")
 
 
@@ -44,6 +45,7 @@ def solve(
     chains=None,
     iterations: int | None = None,
     tol: float | None = None,
+    n_jobs: int | None = None,
     **params,
 ) -> Solution:
     """Fit one algorithm to arrays.
@@ -88,6 +90,9 @@ def solve(
         relative to the objective at zero or, without a penalty, the largest
         ``|x_i^T (y - X b)|`` relative to ``||x_i|| ||y||``; 1e-10 by default. ``iterations`` and
         ``tol`` of other algorithms are ordinary parameters.
+    n_jobs : int, optional
+        Number of threads for ``omp`` with several tasks; -1 for all processors, 1 by default. The
+        solution has the same bits for any number.
     **params
         Parameters of the algorithm; ``greedyexp show NAME`` prints them.
 
@@ -125,6 +130,7 @@ def solve(
         standardize=standardize,
         iterations=iterations,
         tol=tol,
+        n_jobs=n_jobs,
     )
     X, names = from_designs(X)
     if "chains" in request.traits:
@@ -145,15 +151,17 @@ def solve(
 def _off_centre(request: Request, problem: Problem, found: Solution) -> str:
     """Return a warning if data are far from centred and no intercept is fitted, otherwise ''."""
     values = request.values
-    loss = values.get("loss", "squared")
+    loss = loss_of(values)
+    # A plugin may have losses of its own.
+    unknown = "loss" in values and (loss is None or loss.fixed_requirements)
     # Other packages have parameters of their own for an intercept.
     fitted = request.settings["intercept"] or values.get("intercept") or len(found.dense)
-    if problem.chains is not None or fitted or loss not in ("squared", "absolute"):
+    if problem.chains is not None or fitted or unknown:
         return ""
-    fault = far_from_centred(problem.X, problem.y, problem.columns, problem.feature_names)
+    fault = far_from_centred(problem.X, problem.at_hand, problem.columns, problem.feature_names)
     if not fault:
         return ""
-    possible = "intercept" in values or (loss == "squared" and not problem.sparse_design)
+    possible = "intercept" in values or (minimises_squares(values) and not problem.sparse_design)
     other = " or give intercept=True" if possible else ""
     return f"No intercept is fitted, but {fault}. Centre the response and the features{other}."
 
@@ -207,7 +215,6 @@ def run(
     engine: str = "processes",
     scheduler: str | None = None,
     cluster: str | FilePath | None = None,
-    allow_mixed: bool = False,
     overrides: str | Sequence[str] = (),
     only: str | Sequence[str] = (),
     trials: int | None = None,
@@ -238,8 +245,6 @@ def run(
         scheduler file. The default is a cluster on this machine.
     cluster : path, optional
         With the engine ``dask``, a YAML file that describes a cluster to start.
-    allow_mixed : bool
-        Accept Dask workers with other versions than this process.
     overrides, only : str or sequence of str
         Like ``--set`` and ``--only`` on the command line: one string, or one for each option.
     trials, seed : int, optional
@@ -299,28 +304,23 @@ def run(
             until_decided=until_decided,
             max_trials=plain(max_trials),
         )
-    with placed_in(f"max_time={max_time!r}"):
-        seconds = None if max_time is None else runner.seconds_of(max_time)
-    with placed_in(f"shard={shard!r}"):
-        part = runner.Shard() if shard is None else runner.Shard.parse(shard)
-    folder = FilePath(out) / f"{plan.subfolder}{part.suffix}"
-    options = runner.RunOptions(
-        engine=engine,
-        jobs=jobs,
-        scheduler=scheduler,
-        cluster=None if cluster is None else FilePath(cluster),
-        allow_mixed=allow_mixed,
-        shard=part,
-        max_time=seconds,
-        force=force,
-        progress=progress,
-    )
-    with _arguments_for_options():
+        options = runner.RunOptions.of(
+            engine=engine,
+            jobs=jobs,
+            scheduler=scheduler,
+            cluster=None if cluster is None else FilePath(cluster),
+            shard=shard,
+            max_time=max_time,
+            force=force,
+            progress=progress,
+        )
+        folder = FilePath(out) / f"{plan.subfolder}{options.shard.suffix}"
         done = runner.run(plan, folder, options)
     if progress:
         counts = f"{done.done} of {done.total} done, {done.failed} failed"
         ending = "; the same call continues the run" if done.interrupted or done.late else ""
-        which = f"{plan.profile}, shard {part}" if part.suffix else plan.profile
+        part = f", shard {options.shard}" if options.shard.suffix else ""
+        which = f"{plan.profile}{part}"
         runner.announce(f"{plan.name} ({which}): {counts}; results in {folder}{ending}")
     if done.signum is not None:
         if done.signum != signal.SIGINT:

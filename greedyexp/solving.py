@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Annotated, Any
@@ -11,12 +11,15 @@ import numpy as np
 from pydantic import Field, TypeAdapter
 
 from greedyexp.core import registry
+from greedyexp.core.blas import threads_for, usable_cores
 from greedyexp.core.errors import ConfigError, DataError, did_you_mean
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.path import Path
 from greedyexp.estimates.profiles import Profiles
 from greedyexp.estimates.solution import Solution
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.experiment.parameters import BadValue, Parameters, read_value
+from greedyexp.losses.binding import minimises_squares
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.scaling import scaled
 from greedyexp.protocols import fitting
@@ -50,7 +53,18 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
         ],
         1e-10,
     ),
+    "n_jobs": (
+        Annotated[
+            int | None,
+            Field(ge=-1, description="threads over the tasks of algorithms that can; -1 for all"),
+        ],
+        None,
+    ),
 }
+
+# With more tasks, a solution of tuning "end" has no profiles along the path: nobody could tell them
+# apart, and they may take more memory than the solution.
+_MANY_TASKS = 32
 
 # Settings that an algorithm may have as parameters of its own.
 _PASSED_ON = ("intercept", "standardize", "iterations", "tol")
@@ -70,6 +84,8 @@ class Request:
     tuning : {"end", "cv", "ebic_robust", "theory"}
     settings : dict
         Values of ``SETTINGS``.
+    weighted : bool
+        Whether the rows of the problem have weights.
     """
 
     part: Algorithm
@@ -77,6 +93,7 @@ class Request:
     given: dict[str, Any]
     tuning: str
     settings: dict[str, Any]
+    weighted: bool = False
 
     @classmethod
     def of(
@@ -110,15 +127,16 @@ class Request:
         values = read.read_all({key: plain(value) for key, value in given.items()})
         part.packages_of(values)
         whole = _settings(asked)
-        loss = values.get("loss", "squared")
-        if whole["intercept"] and loss != "squared":
+        squares = minimises_squares(values)
+        if whole["intercept"] and not squares:
             raise ConfigError(
-                f"algorithm '{name}' fits no intercept with loss '{loss}'.",
+                f"algorithm '{name}' fits no intercept with loss '{values['loss']}'.",
                 remedy="Centre the features.",
             )
-        if tuning == "ebic_robust" and loss != "squared":
+        if tuning == "ebic_robust" and not squares:
             raise ConfigError(
-                f"tuning 'ebic_robust' compares least-squares fits, but the loss is '{loss}'.",
+                f"tuning 'ebic_robust' compares least-squares fits, but the loss is"
+                f" {values['loss']!r}.",
                 remedy="Use tuning='cv'.",
             )
         return cls(part, values, given, tuning, whole)
@@ -128,8 +146,15 @@ class Request:
         """Traits that a problem must have."""
         return (*self.part.fixed_requirements, *self.part.requirements_of(self.values))
 
-    def fit(self, problem: Problem) -> Solution:
+    def fit(self, problem: Problem, splits: Sequence[fitting.Split] | None = None) -> Solution:
         """Return the estimate for a problem that has the traits.
+
+        Parameters
+        ----------
+        problem : Problem
+        splits : sequence of (array, array), optional
+            Training rows and held-out rows of each fold of a cross-validation, in place of
+            ``folds`` folds of equal size.
 
         Raises
         ------
@@ -141,35 +166,64 @@ class Request:
                 f"algorithm '{self.part.name}' does not accept a sparse design.",
                 remedy="Give X.toarray().",
             )
-        if self.part.yields == "iterates":
-            return self._iterated(problem)
-        path, chosen = self._path(problem)
+        with threads_for(max(X.shape[0] * X.shape[1] for X in problem.designs)):
+            if self.part.yields == "iterates":
+                return self._iterated(problem)
+            path, chosen = self._path(problem, splits)
         found = _solution(path, chosen, problem)
         return with_remarks(found, self._untuned(path, problem) if self.tuning == "end" else "")
 
     @property
     def _prepare(self) -> Prepare | None:
-        """The change of the columns that the settings ask for."""
+        """The change of the columns and rows that the settings ask for."""
         centre, scale = self.settings["intercept"], self.settings["standardize"]
-        return partial(scaled, centre=centre, scale=scale) if centre or scale else None
+        changed = centre or scale or self.weighted
+        return partial(scaled, centre=centre, scale=scale) if changed else None
+
+    def with_weights(self) -> Request:
+        """Return the request for a problem whose rows have weights.
+
+        An intercept is then fitted by centring, also if the algorithm has one of its own, since the
+        rows of that would have no weights.
+
+        Raises
+        ------
+        ConfigError
+            If the algorithm does not minimise the squared loss, or the tuning or ``standardize``
+            takes no weights.
+        """
+        if self.settings["standardize"] or self.tuning not in ("end", "cv"):
+            raise ConfigError("weights are for tuning 'end' or 'cv' without standardize.")
+        if not minimises_squares(self.values):
+            raise ConfigError(
+                f"algorithm '{self.part.name}' takes no weights with loss '{self.values['loss']}'."
+            )
+        values, settings = dict(self.values), dict(self.settings)
+        if "intercept" in values:
+            settings["intercept"], values["intercept"] = values["intercept"], False
+        return replace(self, values=values, settings=settings, weighted=True)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(self.settings["seed"])
 
-    def _path(self, problem: Problem) -> tuple[Path, int]:
+    def _path(self, problem: Problem, splits: Sequence[fitting.Split] | None) -> tuple[Path, int]:
         """Return a path and the index of the tuned point."""
         # Creating a generator takes a noticeable part of the time of a small fit.
         rng = self._rng() if self.part.takes_rng else None
-        fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, prepare=self._prepare)
+        threads = threads_of(self.settings["n_jobs"])
+        common: dict[str, Any] = {"prepare": self._prepare, "n_jobs": threads}
+        fit = partial(fitting.fit, self.part, problem, self.values, rng=rng, **common)
+        if self.tuning == "end" and problem.n_tasks > _MANY_TASKS:
+            fit = partial(fit, end=True)
         try:
             if self.tuning == "cv":
                 return fitting.cross_validated(
                     self.part,
                     problem,
                     self.values,
-                    folds=self.settings["folds"],
+                    folds=splits or self.settings["folds"],
                     rng=self._rng(),
-                    prepare=self._prepare,
+                    **common,
                 )
             if self.tuning == "theory":
                 prepared = self._prepare(problem)[0] if self._prepare else problem
@@ -208,11 +262,10 @@ class Request:
         made = self.part.function(problem, **self.values)
         way = check_iteration(self.part, made, problem.n_features)
         found = run_until_converged(way, problem, iterations=iterations, tol=tol)
-        coef, converged, dense = way.coef, found.distance <= tol, np.zeros(0)
+        coef, converged, dense = way.coef[:, None], found.distance <= tol, np.zeros(0)
         if scaling is not None:
-            original = scaling.original(coef[:, None])
-            coef = original[:, 0]
-            dense = scaling.intercepts(original) if scaling.centred else dense
+            coef = scaling.original(coef)
+            dense = scaling.intercepts(coef) if scaling.centred else dense
         remarks = [way.trouble] if way.trouble else []
         if not converged:
             left = "duality gap" if way.lam > 0 else "correlation of a feature with the residual"
@@ -221,8 +274,7 @@ class Request:
                 f" {tol:g}."
             )
         return Solution(
-            coef=coef,
-            support=np.flatnonzero(coef),
+            estimate=SparseEstimates.of(coef[None]),
             objective=way.objective,
             columns={
                 "iteration": found.iteration,
@@ -239,6 +291,21 @@ class Request:
 def with_remarks(found: Solution, *more: str) -> Solution:
     """Return the solution with texts added to its message."""
     return replace(found, message=" ".join(text for text in (found.message, *more) if text))
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` means: None is 1, -1 all usable processors.
+
+    Raises
+    ------
+    ConfigError
+        If it is zero.
+    """
+    if n_jobs == 0:
+        raise ConfigError("n_jobs must be at least 1, or -1 for all processors, but is 0.")
+    if n_jobs == -1:
+        return usable_cores()
+    return n_jobs or 1
 
 
 def _refuse_tuning(part: Algorithm, tuning) -> None:
@@ -284,19 +351,16 @@ def plain(value: Any) -> Any:
 
 
 def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
-    coef = path.coef[chosen]
-    single = coef.shape[1] == 1
     points = {
         **path.grid,
-        "support_size": path.support_sizes,
+        "support_size": path.sparse.sizes,
         "objective": path.objective,
         "converged": path.converged,
         "chosen": np.arange(len(path)) == chosen,
     }
     points |= {name: column for name, column in path.facts.items() if name not in points}
     return Solution(
-        coef=coef[:, 0] if single else coef,
-        support=np.flatnonzero(coef[:, 0]) if single else np.argwhere(coef),
+        estimate=path.sparse.take([chosen]),
         objective=float(path.objective[chosen]),
         columns=points if path.history is None else path.history,
         converged=bool(path.converged[chosen]),
@@ -304,5 +368,5 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         dense=np.zeros(0) if path.dense is None else path.dense[chosen],
         classes=() if problem.chains is None else problem.class_names,
         feature_names=problem.feature_names,
-        profiles=Profiles.of(path, chosen),
+        profiles=Profiles(path.grid, path.sparse, chosen),
     )

@@ -10,7 +10,10 @@ Use it to check that a change of the code does not change any output:
 A record is a folder with a subfolder for each part:
 
 - ``smoke``: the CSV files of the smoke profile of every config in ``configs``;
-- ``results``: the figures, tables and verdicts of every run in ``results``;
+- ``results``: the figures, tables and verdicts of every run in ``results``; of each figure also
+  its points, texts, colours and limits;
+- ``experiments``: settings, names of folders and key components of every config, and the answers
+  to 2,000 broken ones;
 - ``interface``: the output of ``schema``, ``list`` and ``show``.
 
 The file ``DIGESTS`` in the folder has one line for each recorded file. ``record --part smoke``
@@ -93,9 +96,7 @@ def _smoke(folder: Path) -> None:
 
 def _results(folder: Path) -> None:
     results = str(ROOT / "results")
-    _greedyexp("plot", results, "--out", str(folder), "--quiet")
-    for path in folder.rglob("*.pdf"):
-        path.unlink()
+    _run(str(ROOT / "scripts" / "frozen_figures.py"), results, str(folder))
     (folder / "verify.json").write_text(_greedyexp("verify", results, "--json", codes=(0, 4)))
 
 
@@ -114,11 +115,24 @@ def _interface(folder: Path) -> None:
         (folder / f"show-{name}.txt").write_text(shown.output)
 
 
-_PARTS = {"smoke": _smoke, "results": _results, "interface": _interface}
+def _experiments(folder: Path) -> None:
+    _run(str(ROOT / "scripts" / "frozen_experiments.py"), str(folder))
+
+
+_PARTS = {
+    "smoke": _smoke,
+    "results": _results,
+    "experiments": _experiments,
+    "interface": _interface,
+}
 
 
 def _greedyexp(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
-    command = [sys.executable, "-m", "greedyexp", *arguments]
+    return _run("-m", "greedyexp", *arguments, codes=codes)
+
+
+def _run(*arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     if done.returncode not in codes:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
@@ -140,9 +154,9 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _difference(before: Path, after: Path) -> str:
-    """Return "picture", "same", "different" (in words), "numbers" or "rounding"."""
+    """Return "same", "different" (in words), "numbers", "rounding", or the share of pixels."""
     if before.suffix == ".png":
-        return "picture"
+        return f"{_pixels(before, after):.2%} pixels"
     one, other = (_CHECKOUT.sub("", path.read_text()) for path in (before, after))
     if one == other:
         return "same"
@@ -153,6 +167,17 @@ def _difference(before: Path, after: Path) -> str:
         math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE) for a, b in pairs
     )
     return "rounding" if close else "numbers"
+
+
+def _pixels(before: Path, after: Path) -> float:
+    """Return the share of pixels that differ; 1 if the sizes do."""
+    import numpy as np
+    from matplotlib.image import imread
+
+    one, other = imread(before), imread(after)
+    if one.shape != other.shape:
+        return 1.0
+    return float(np.any(np.abs(one - other) > 0.02, axis=-1).mean())
 
 
 def main() -> int:

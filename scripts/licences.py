@@ -29,8 +29,7 @@ TEXT = """\
 
 greedyexp has the [MIT licence](../LICENSE). Its wheels hold compiled code of two other projects:
 [nanobind](../LICENSES/nanobind.txt) (BSD-3-Clause) and
-[robin-map](../LICENSES/robin-map.txt) (MIT). `greedyexp report` copies plotly.js (MIT) from the
-package plotly into each report, with its licence.
+[robin-map](../LICENSES/robin-map.txt) (MIT).
 
 Everything else is installed by pip from packages of their own. The table lists what greedyexp
 needs always, what an extra adds, and what these packages need in turn, with the licence that each

@@ -165,7 +165,7 @@ def threshold(run: str, metric: str, level: float = 0.5, of: str = "theta", **wh
     wins = rows(run, **where).groupby(of)[metric].agg(["sum", "count"])
     return located_crossing(
         wins.index.to_numpy(),
-        *(wins["sum"], wins["count"]),
+        *(wins["sum"], wins["count"], "rising"),
         sequential=context.placed,
         level=level,
         confidence=context.confidence,

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import JudgedClaim, evaluate_claims
+from greedyexp.claims.evaluation import JudgedClaim
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import Setting, setting_of
 from greedyexp.core import registry
 from greedyexp.experiment.design import design_of
@@ -20,8 +21,14 @@ THETA = np.round(np.arange(0.4, 1.61, 0.1), 10).tolist()
 SWEEP = {"theta": THETA}
 
 
-def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool = False) -> Setting:
-    """Return the setting of an experiment with metrics ``support`` and ``frobenius_error``."""
+def setting(
+    *,
+    sweep: dict | None = None,
+    algorithms=("a", "b"),
+    adaptive: bool = False,
+    metrics=METRICS,
+) -> Setting:
+    """Return the setting of an experiment with some metrics."""
     config = {
         "name": "made",
         "data": {"generator": "g", "sweep": sweep or {}},
@@ -29,7 +36,7 @@ def setting(*, sweep: dict | None = None, algorithms=("a", "b"), adaptive: bool 
         "trials": {"until": {"half_width": 0.1}, "max": 400} if adaptive else 10,
     }
     known = ("p", "kappa", "theta", "s", "n_samples", "status", "replicate", "nu")
-    measured = columns([registry.find("metric", name) for name in METRICS])
+    measured = columns([registry.find("metric", name) for name in metrics])
     return setting_of(design_of(config), measured, known)
 
 
@@ -61,7 +68,7 @@ def judge(frame, test, *, words: Setting | None = None, sweep=None, **claim) -> 
     """Judge one claim alone, in a given setting or for a given sweep."""
     words = words or setting(sweep=sweep)
     entry = {"id": "one", "quote": "It is so.", "test": test, **claim}
-    return evaluate_claims([compile_claim(entry, words, "Figure 1")], frame, words)[0]
+    return evaluate_claims([compile_claim(entry, words, "Figure 1")], frame, words).judged[0]
 
 
 def only(judged: JudgedClaim):

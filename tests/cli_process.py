@@ -52,7 +52,7 @@ def toy_slow(problem):
     """Notes that it was called, and takes TOY_SECONDS."""
     with open("calls.log", "a") as log:
         log.write(".")
-    time.sleep(float(os.environ.get("TOY_SECONDS", 0)))
+    time.sleep(float(dict(os.environ).get("TOY_SECONDS", 0)))
     return problem.truth
 '''
 

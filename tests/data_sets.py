@@ -86,7 +86,9 @@ class Server:
         self.answers: dict[str, tuple[int, bytes, int]] = {}
         self.asked: list[str] = []
 
-    def offer(self, path: str, body: bytes, *, status: int = 200, length: int | None = None) -> str:
+    def offer(
+        self, path: str, body: bytes, *, status: int = 200, length: int | str | None = None
+    ) -> str:
         """Serve a body and return its address."""
         self.answers[path] = (status, body, len(body) if length is None else length)
         return self.address + path

@@ -45,18 +45,27 @@ class LeastSquares:
         return -self.X.T @ residual / len(self.y) + self.ridge * coef
 
     def single_gains(self, coef, offset=0.0):
-        """Q(b) - min_a Q(b + a e_j) for every j, each a least squares in one unknown."""
+        """Q(b) - min_a Q(b + a e_j) for every j, each a least squares in one unknown.
+
+        With an intercept, the column that is added is centred.
+        """
         n = len(self.y)
         start = self.value(coef, offset)
         residual = self.y - self.X @ coef - offset
         gains = np.zeros(len(coef))
-        for j, x in enumerate(self.X.T):
+        for j, column in enumerate(self.X.T):
+            x = column - column.mean() if self.intercept else column
             tall = np.append(x, np.sqrt(n * self.ridge))[:, None]
             right = np.append(residual, -np.sqrt(n * self.ridge) * coef[j])
-            moved = coef.copy()
-            moved[j] += np.linalg.lstsq(tall, right, rcond=None)[0][0]
-            gains[j] = start - self.value(moved, offset)
+            step = np.linalg.lstsq(tall, right, rcond=None)[0][0]
+            gains[j] = start - self.value(*self.moved(coef, offset, j, step))
         return gains
+
+    def moved(self, coef, offset, j, step):
+        """The coefficients and the intercept after a step along one column, centred or not."""
+        moved = coef.copy()
+        moved[j] += step
+        return moved, offset - step * self.X[:, j].mean() if self.intercept else offset
 
     def refit_gains(self, support):
         """Decrease of the fitted loss when a column joins, all coefficients refitted."""
@@ -145,9 +154,8 @@ def single_costs(loss, coef, offset, support):
     """Q(b - b_i e_i) - Q(b) for each i of the support."""
     costs = []
     for i in support:
-        without = coef.copy()
-        without[i] = 0.0
-        costs.append(loss.value(without, offset) - loss.value(coef, offset))
+        without = loss.moved(coef, offset, i, -coef[i])
+        costs.append(loss.value(*without) - loss.value(coef, offset))
     return np.array(costs)
 
 

@@ -33,8 +33,8 @@ def data(rng, *, n: int = 12, p: int = 4, noise: float = 0.5, trouble: str = "")
     truth[0] = 1.0
     y = X @ truth[:, 0] + noise * rng.standard_normal(n)
     draw = float(rng.random())
-    with open("LOG", "a") as log:
-        log.write(f"data {n} {p} {draw!r}\\n")
+    line = f"{n} {p} {draw!r}"
+    note("data", line)
     if trouble == "raise" and draw < 0.5:
         raise ValueError(f"no data at {object()}")
     if trouble == "hang" and draw < 0.5:
@@ -45,8 +45,8 @@ def data(rng, *, n: int = 12, p: int = 4, noise: float = 0.5, trouble: str = "")
 @algorithm("TAG_ridge")
 def ridge(problem, *, penalty: float = 1.0, pause: float = 0.0):
     """Ridge regression."""
-    with open("LOG", "a") as log:
-        log.write(f"ridge {penalty} {problem.facts['draw']!r}\\n")
+    line = f"{penalty} {problem.facts['draw']!r}"
+    note("ridge", line)
     time.sleep(pause)
     X, y = problem.X[0], problem.y[0]
     return np.linalg.solve(X.T @ X + penalty * np.eye(X.shape[1]), X.T @ y)[:, None]
@@ -81,7 +81,20 @@ def trouble(problem, *, mode: str = "raise", below: float = 0.5):
         os._exit(3)
     if mode == "nan":
         coef[0] = np.nan
+    if mode == "diverge":
+        coef[0] = 1e120
     return coef
+
+
+LAST = {}
+
+
+def note(part, line):
+    """Log a call, but not when greedyexp repeats it to see that the seed determines its result."""
+    if LAST.get(part) != line:
+        LAST[part] = line
+        with open("LOG", "a") as log:
+            log.write(f"{part} {line}\\n")
 '''
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
+from pydantic_core import PydanticKnownError, core_schema
 
 from greedyexp.core.errors import ConfigError
-from greedyexp.losses.binding import MOST_RIDGE, kind_of
+from greedyexp.losses import binding as losses
+from greedyexp.losses.binding import MOST_RIDGE, Suits, kind_of
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.radius import LARGEST_RADIUS, SMALLEST_RADIUS
 
@@ -50,9 +52,33 @@ InnerSmoothing = Annotated[
     Field(gt=0, description="constant added to squares; by default it falls with the rounds"),
 ]
 
+
+class _NameOfLoss:
+    """Mark a text as the name of a registered loss that suits an algorithm."""
+
+    def __init__(self, suits: Suits):
+        self._suits = suits
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"type": "string", "enum": losses.names(self._suits)}
+
+    def _checked(self, name: str) -> str:
+        try:
+            losses.kind_of(name, self._suits)
+        except ConfigError:
+            *others, last = (f"'{other}'" for other in losses.names(self._suits))
+            expected = f"{', '.join(others)} or {last}"
+            raise PydanticKnownError("literal_error", {"expected": expected}) from None
+        return name
+
+
 # Losses of greedy selections.
 LossName = Annotated[
-    Literal["squared", "logistic", "crf"],
+    str,
+    _NameOfLoss(losses.is_smooth),
     Field(description="loss to minimise, a mean over samples; crf is for chains of words"),
 ]
 Ridge = Annotated[
@@ -91,6 +117,21 @@ BackwardRatio = Annotated[
         description="drop a feature that costs less than this fraction of the recorded decrease",
     ),
 ]
+Visit = Annotated[
+    Literal["last", "first"],
+    Field(
+        description="estimate of a size: the last, best state that the run visits with it, or the"
+        " first one"
+    ),
+]
+Beyond = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        description="how many features, or groups, a run with visit 'last' goes beyond the maximum;"
+        " default: as many again",
+    ),
+]
 Prune = Annotated[
     bool,
     Field(description="skip features that, according to a bound, do not have the largest gain"),
@@ -107,16 +148,22 @@ Unit = Annotated[
 
 # Algorithms that trade accuracy for sparsity.
 RiskLoss = Annotated[
-    Literal["squared", "logistic", "absolute", "hinge"],
-    Field(description="loss whose mean is minimised; beta smooths absolute and hinge"),
+    str,
+    _NameOfLoss(losses.has_risk),
+    Field(description="loss whose mean is minimised; beta smooths one with a kink"),
+]
+KinkedLoss = Annotated[
+    str,
+    _NameOfLoss(losses.needs_smoothing),
+    Field(description="loss whose mean is minimised"),
 ]
 Beta = Annotated[
     float | None,
-    Field(gt=0, description="smoothness of the smoothed loss; required for absolute and hinge"),
+    Field(gt=0, description="smoothness of the smoothed loss; required for a loss with a kink"),
 ]
 OptionalBeta = Annotated[
     float | None,
-    Field(gt=0, description="smoothness of the smoothed absolute or hinge; default: not smoothed"),
+    Field(gt=0, description="smoothness of a loss with a kink; default: not smoothed"),
 ]
 Risk = Annotated[
     Literal["sample", "population"],
@@ -180,7 +227,7 @@ def check_max_support(shape: dict, *, max_support: int | None, **_) -> None:
 
 def needs(*, loss: str, **_) -> tuple[str, ...]:
     """Return the traits that the loss requires of the data."""
-    return kind_of(loss).traits
+    return kind_of(loss).fixed_requirements
 
 
 def check_loss(

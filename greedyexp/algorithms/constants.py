@@ -20,6 +20,7 @@ from greedyexp.problems.problem import Problem
 from greedyexp.theory import constants
 from greedyexp.theory.constants import Constant, curvature_l1_upper, lojasiewicz_l2
 from greedyexp.theory.l1_curvature import (
+    MOST_RANK,
     curvature_l1,
     curvature_l1_sdp,
     enumeration_fits,
@@ -97,17 +98,26 @@ def _check_enumeration(shape: dict, **_) -> None:
     p = shape["n_features"]
     if not enumeration_fits(min(shape["n_samples"], p), p):
         raise ValueError(
-            f"{p} features and {shape['n_samples']} samples are too many for the exact mu1;"
-            " mu1_sdp takes more."
+            f"{p} features and {shape['n_samples']} samples are too many for the exact mu1:"
+            f" take at most {MOST_RANK} samples, or mu1_sdp."
         )
 
 
 @_constant("mu1_exact", "mu1", "Proposition 7", check=_check_enumeration)
 def mu1_exact(problem: Problem) -> Constant:
-    """Curvature of least squares in the l1 norm, by enumeration, for few features or few samples.
+    """Curvature of least squares in the l1 norm, exactly, for few features or few samples.
 
-    (1/n) min ||P z||^2 over ||z||_1 = 1 if the columns are independent, otherwise
-    (1/n) min ||P^T v||_inf^2 over unit v in the range of P.
+    (1/n) min ||P z||^2 over ||z||_1 = 1 if the columns are independent: at most 20, all signs are
+    enumerated. Otherwise (1/n) min ||P^T v||_inf^2 over unit v in the range of P, which is the
+    squared inradius of the convex hull of the columns and their negatives, over n. With up to 6
+    samples there may be a million features.
+
+    Raises
+    ------
+    ConfigError
+        If the shape of the problem shows that it is too large.
+    DataError
+        If the hull turns out to have too many facets, such as that of many columns of equal length.
     """
     return curvature_l1(_design(problem, _check_enumeration))
 

@@ -1,17 +1,17 @@
 """Claims of a paper: a small language, statistics from the tidy table, and verdicts.
 
-setting      the names that the claims of an experiment may use
-language     expressions, quantities, linear forms and tests
-rules        what a test must satisfy
-parser       translation of the text of a claim to tests
-entries      claims in the entries of an experiment file
-table        rows, groups and replicates that claims use
-estimates    estimates of quantities in one cell of the table, with intervals
-contrasts    linear contrasts of estimates
-decisions    p-values and verdicts of single tests
-data_sets    relations in every row, for which data sets are counted
-evaluation   all claims of an experiment, corrected for multiple testing
-looks        the same at several looks, if claims decide where trials continue
-judging      the claims in the settings of a run
-report       verdicts in words and as the contents of ``claims.json``
+setting        the names that the claims of an experiment may use
+language       expressions, quantities, linear forms and tests
+conditions     what a test must satisfy
+parser         translation of the text of a claim to tests
+entries        claims: the entries of an experiment file with their tests
+table          rows, cells and replicates that claims use
+estimates      estimates of quantities in one cell of the table, with intervals
+combinations   linear contrasts of estimates
+decisions      tests, what decides them, and their verdicts
+data_sets      relations in every row, for which data sets are counted
+evaluation     the tests of claims on a table
+judging        verdicts on the claims of a run, corrected for multiple testing, look by look
+challenge      whether the verdict of a supported claim can fail
+report         verdicts in words and as the contents of ``claims.json``
 """

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from greedyexp.claims.contrasts import Contrast
-from greedyexp.claims.decisions import Bounded, Compared, Counted, JudgedTest
-from greedyexp.claims.estimates import ROUNDING, Estimator, Sample
+from greedyexp.claims.combinations import Contrast
+from greedyexp.claims.decisions import Compared, Counts, JudgedTest
+from greedyexp.claims.estimates import Estimator, Sample
 from greedyexp.claims.language import Always, Column, evaluate
 from greedyexp.claims.table import MissingData, Table
-from greedyexp.protocols.base import Status
-from greedyexp.results.records import FAILED
-
-if TYPE_CHECKING:
-    import pandas as pd
+from greedyexp.stats.rounding import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -29,18 +25,21 @@ class _Checked:
     ----------
     rows : array of int, shape (k, n)
         Rows of the table, those of k algorithms.
-    ended : array of int
+    all_rows : array of int
         All rows of the algorithms, also those that are not common.
     pairs : array of int, shape (n,)
         Data sets.
+    lost : array of int
+        Data sets with a failed run.
     relevant, known, violated, doubtful : array of bool, shape (n,)
         Rows that did not fail and have all columns; those with finite sides; those of them that
         violate the relation; and violations by a run that did not converge.
     """
 
     rows: np.ndarray
-    ended: np.ndarray
+    all_rows: np.ndarray
     pairs: np.ndarray
+    lost: np.ndarray
     relevant: np.ndarray
     known: np.ndarray
     violated: np.ndarray
@@ -57,7 +56,8 @@ def always(
     """Test a relation in all rows of one algorithm, or in the common rows of several algorithms.
 
     Data sets are counted; a data set violates the relation if any of its rows does. A violation by
-    a run that did not converge proves nothing: either the relation or the run may be wrong. If
+    a run that did not converge proves nothing: either the relation or the run may be wrong. A data
+    set with a failed run may violate the relation or not, and counts against support. If
     replicates have rows of several kinds, only kinds that have all columns are used. If a run ended
     before it reached an accuracy, its number of iterations is unknown. With ``usually``, the share
     of data sets with the relation in more than half of their rows is compared with one half. If the
@@ -79,9 +79,10 @@ def always(
     common: dict[str, Any] = {
         "group": shown,
         "text": test.text,
-        "failed": _replicates(table, found.ended, FAILED),
-        "unconverged": _replicates(table, found.ended, (Status.NOT_CONVERGED.value,)),
-        "arms": frozenset(table.arms[found.ended].tolist()),
+        "runs": _replicates(table, found.all_rows),
+        "failed": _replicates(table, found.all_rows[table.failed[found.all_rows]]),
+        "unconverged": _replicates(table, found.all_rows[table.unconverged[found.all_rows]]),
+        "arms": frozenset(table.arms[found.all_rows].tolist()),
     }
     points = len(table.cells((), table.setting.swept, algorithms[:1]))
     if test.usually:
@@ -93,15 +94,16 @@ def always(
         _refuse_lacks(test, algorithms, table, found)
         if exhaustive and common["failed"]:
             raise MissingData("a run failed, and the claim is about every data set")
-    common |= {
-        "relation": test.relation,
-        "estimate": len(violations) / len(seen),
-        "trials": math.ceil(len(seen) / points),
-        "replicates": len(seen),
-    }
-    if exhaustive:
-        return Counted(held=len(seen) - len(violations), always=True, **common)
-    return Bounded(violations=len(violations), points=points, **common)
+    counts = Counts(
+        violations=len(violations),
+        replicates=len(seen),
+        lost=len(np.setdiff1d(found.lost, violations)),
+        checked=len(np.union1d(seen, found.lost)),
+        points=points,
+        exhaustive=exhaustive,
+        resampled=estimator.resampled(found.all_rows) and not exhaustive,
+    )
+    return JudgedTest(evidence=counts, **common)
 
 
 def _usually(
@@ -115,43 +117,33 @@ def _usually(
 ) -> JudgedTest:
     """Compare the share of data sets in which a relation usually holds with one half.
 
-    Doubtful violations count as violations if the share is still above one half. If they decide on
-    which side it is, the test has no answer.
+    Doubtful violations, and data sets with a failed run, count as violations if the share is still
+    above one half, and otherwise not. If they decide on which side it is, the test has no answer.
     """
     table = estimator.table
+    if not exhaustive:
+        estimator.refuse_splits("share of data sets", found.all_rows)
     if not found.known.any() or (found.relevant & ~found.known).any():
         _refuse_lacks(test, algorithms, table, found)
-    statuses = table.frame["status"].to_numpy()[found.ended]
-    lost = table.pairs[found.ended[np.isin(statuses, FAILED)]]
-    pairs = found.pairs[found.known]
-    wins = _held_usually(pairs, ~found.violated[found.known], lost)
+    wins = _held_usually(found, found.violated, 0.0)
     if wins.mean() <= 0.5:
-        wins = _held_usually(pairs, ~(found.violated & ~found.doubtful)[found.known], lost)
+        wins = _held_usually(found, found.violated & ~found.doubtful, 1.0)
         if wins.mean() > 0.5:
             _refuse_lacks(test, algorithms, table, found)
-    trials = math.ceil(len(wins) / points)
+            raise MissingData(
+                f"runs failed in {len(found.lost)} of {len(wins)} data sets, which decide it"
+            )
     if exhaustive:
-        return Counted(
-            relation=test.relation,
-            estimate=wins.mean(),
-            trials=trials,
-            held=int(wins.sum()),
-            replicates=len(wins),
-            always=False,
-            **common,
-        )
+        count = len(wins)
+        lost = count - int(wins.sum())
+        counts = Counts(lost, count, 0, count, points, exhaustive=True, usually=True)
+        return JudgedTest(evidence=counts, **common)
     sample = Sample(
         np.arange(len(wins)), common["failed"], common["unconverged"], points, common["arms"]
     )
-    share = estimator.share(wins, sample)
-    return Compared(
-        relation=">",
-        boundary=0.5,
-        estimate=share.value,
-        trials=trials,
-        contrast=Contrast((share,), np.ones(1), 0.0),
-        **common,
-    )
+    # Points of a sweep have different probabilities.
+    share = estimator.share(wins, sample, identical=points == 1)
+    return JudgedTest(evidence=Compared(Contrast((share,), np.ones(1), 0.0), ">", 0.5), **common)
 
 
 def _checked(test: Always, algorithms: list[str], estimator: Estimator) -> _Checked:
@@ -162,32 +154,33 @@ def _checked(test: Always, algorithms: list[str], estimator: Estimator) -> _Chec
     columns = _values_in(test, algorithms, rows, estimator)
     sides = (evaluate(side, columns) for side in (test.left, test.right))
     left, right = (np.broadcast_to(side, rows.shape[1:]) for side in sides)
-    statuses = table.frame["status"].to_numpy()[rows]
-    relevant = np.asarray(~np.isin(statuses, FAILED).any(axis=0))
+    relevant = ~table.failed[rows].any(axis=0)
     if table.setting.keys:
         for one in columns:
             own = rows[algorithms.index(one.algorithm) if one.algorithm else 0]
             relevant &= ~_not_applicable(table, one.name, own)
     known = relevant & np.isfinite(left) & np.isfinite(right)
     violated = known & ~_holds(left, test.relation, right)
-    doubtful = violated & (statuses == Status.NOT_CONVERGED.value).any(axis=0)
-    pairs = table.pairs[rows[0]]
-    return _Checked(rows, np.concatenate(everyone), pairs, relevant, known, violated, doubtful)
+    doubtful = violated & table.unconverged[rows].any(axis=0)
+    all_rows, pairs = np.concatenate(everyone), table.pairs[rows[0]]
+    lost = np.unique(table.pairs[all_rows[table.failed[all_rows]]])
+    return _Checked(rows, all_rows, pairs, lost, relevant, known, violated, doubtful)
 
 
-def _held_usually(pairs: np.ndarray, holds: np.ndarray, lost: np.ndarray) -> np.ndarray:
+def _held_usually(found: _Checked, violated: np.ndarray, of_lost: float) -> np.ndarray:
     """Return 1 for each data set with more than half of its rows in a relation, 0 for the others.
 
     Parameters
     ----------
-    pairs, holds : arrays (n,)
-        The data set of each row, and whether the relation holds in it.
-    lost : array
-        Data sets with a failure, which count as 0 if they have no row.
+    violated : array of bool, shape (n,)
+        Rows that violate the relation.
+    of_lost : float
+        What is returned for a data set with a failed run.
     """
-    seen, place = np.unique(pairs, return_inverse=True)
-    share = np.bincount(place, weights=holds) / np.bincount(place)
-    return np.append(share > 0.5, np.zeros(len(np.setdiff1d(lost, seen)))).astype(float)
+    rows = found.known & ~np.isin(found.pairs, found.lost)
+    _, place = np.unique(found.pairs[rows], return_inverse=True)
+    share = np.bincount(place, weights=~violated[rows]) / np.bincount(place)
+    return np.append(share > 0.5, np.full(len(found.lost), of_lost)).astype(float)
 
 
 def _refuse_lacks(test: Always, algorithms: list[str], table: Table, found: _Checked) -> None:
@@ -214,8 +207,6 @@ def _common_rows(table: Table, algorithms: list[str], everyone: list[np.ndarray]
     The rows in a column belong to one data set and agree in the keys and in the swept columns that
     they have in common.
     """
-    import pandas as pd
-
     parts = []
     for place, (label, rows) in enumerate(zip(algorithms, everyone, strict=True)):
         names = (*table.setting.keys, *table.setting.swept_by([label]))
@@ -251,8 +242,8 @@ def _values_in(
 
 def _not_applicable(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
     """Return a mask of the rows with an empty cell because their kind lacks the column."""
-    empty: np.ndarray = table.frame[name].isna().to_numpy()[rows]
-    return empty & ~table.kinds.have(name)[rows] if name in table.setting.open_ended else empty
+    empty: np.ndarray = np.isnan(np.asarray(table.column(name)[rows], dtype=float))
+    return empty & ~table.kinds.have(name, rows) if name in table.setting.open_ended else empty
 
 
 def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
@@ -260,13 +251,9 @@ def _first_place(table: Table, label: str, rows: np.ndarray) -> str:
     return min(table.place_text(table.cell(label, row)) for row in rows)
 
 
-def _replicates(table: Table, rows: np.ndarray, statuses: tuple[str, ...]) -> int:
-    """Count the replicates with one of the statuses, separately for each variant."""
-    import pandas as pd
-
-    ended = rows[np.isin(table.frame["status"].to_numpy()[rows], statuses)]
-    labels = table.frame["algorithm"].to_numpy()[ended]
-    return len(pd.MultiIndex.from_arrays([table.pairs[ended], labels]).unique())
+def _replicates(table: Table, rows: np.ndarray) -> int:
+    """Count the replicates of some rows, separately for each variant."""
+    return len(np.unique(table.pairs[rows] * (table.labels.max() + 1) + table.labels[rows]))
 
 
 def _holds(left: np.ndarray, relation: str, right: np.ndarray) -> np.ndarray:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import scipy
 
-from greedyexp.claims.contrasts import RARE, Contrast
-from greedyexp.stats.contrasts import p_value_of
-from greedyexp.stats.proportions import CONFIDENCE, clopper_pearson_upper
+from greedyexp.claims.combinations import RARE, Contrast
+from greedyexp.stats.level import LEVEL
+from greedyexp.stats.proportions import clopper_pearson_upper
 
 MOST_TRIALS = 1_000_000
 # Significant digits of the numbers in a verdict. Fitted thresholds agree to about ten digits
@@ -42,10 +43,7 @@ def rounded(value: float, size: float | None = None) -> float:
 
 @dataclass(kw_only=True)
 class JudgedTest:
-    """One relation in one group. ``decide`` sets the verdict.
-
-    A test that the table cannot answer is an instance of this class. All others are instances of
-    ``AnsweredTest``.
+    """One relation in one group. ``decide`` sets the verdict and the numbers behind it.
 
     Parameters
     ----------
@@ -53,18 +51,18 @@ class JudgedTest:
         Column -> value, or -> [value, next value] for the step of a monotone relation.
     text : str
         The test as written.
-    relation : str
-        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
-    boundary, estimate : float or None
-        The number that the estimate is compared with, and the estimate; None without an answer.
-    p, p_adjusted : float or None
-        The p-value before and after the correction for multiple tests; None without an answer.
-    trials : int or None
-        Trials per point that the test uses.
-    failed, unconverged : int
-        Numbers of rows or replicates with these outcomes.
+    evidence : Compared, Counts or None
+        What decides the test; None if the table cannot answer it.
     reason : str
         Why there is no answer; empty if there is one.
+    runs, failed, unconverged : int
+        Number of rows or replicates that the test is about, and of those with these outcomes.
+    arms : frozenset of int
+        The arms whose rows the test uses (``Table.arms``).
+    estimate, boundary : float or None
+        The estimate, and the number that it is compared with; None without an answer.
+    p, p_adjusted : float or None
+        The p-value before and after the correction for multiple tests; None without an answer.
     confidence : float or None
         The level of the interval, corrected for multiple tests.
     low, high : float or None
@@ -75,20 +73,19 @@ class JudgedTest:
     expected : float
         Trials per point that would decide an inconclusive test if the estimate did not change;
         infinite if no number would, nan if it is unknown.
-    arms : frozenset of int
-        The arms whose rows the test uses (``Table.arms``).
     """
 
     group: dict[str, Any]
     text: str
-    relation: str
-    boundary: float | None = None
-    estimate: float | None = None
-    p: float | None = None
-    trials: int | None = None
+    evidence: Compared | Counts | None = None
+    reason: str = ""
+    runs: int = 0
     failed: int = 0
     unconverged: int = 0
-    reason: str = ""
+    arms: frozenset[int] = frozenset()
+    estimate: float | None = None
+    boundary: float | None = None
+    p: float | None = None
     p_adjusted: float | None = None
     confidence: float | None = None
     low: float | None = None
@@ -96,7 +93,21 @@ class JudgedTest:
     verdict: Verdict = Verdict.INCONCLUSIVE
     look: int | None = None
     expected: float = math.inf
-    arms: frozenset[int] = frozenset()
+
+    @property
+    def trials(self) -> int | None:
+        """Trials per point that the test uses; None without an answer."""
+        return None if self.evidence is None else self.evidence.trials
+
+    @property
+    def resampled(self) -> bool:
+        """True if replicates resample one data set, so that more of them may decide nothing."""
+        return self.evidence is not None and self.evidence.resampled
+
+    @property
+    def violated(self) -> bool:
+        """True if a data set violates the relation, which refutes it without a p-value."""
+        return self.evidence is not None and self.evidence.violated
 
     @property
     def decided(self) -> bool:
@@ -111,23 +122,25 @@ class JudgedTest:
     @property
     def obstacle(self) -> str:
         """The reason why no number of trials is known that would decide an inconclusive test."""
-        return ""
-
-    @property
-    def violated(self) -> bool:
-        """True if a data set violates the relation, which refutes it without a p-value."""
-        return False
-
-    @property
-    def refuting(self) -> bool:
-        """True if the estimate, were it exact, would refute the test."""
-        return False
+        if self.evidence is None or self.decided or self.needed_trials is not None:
+            return ""
+        return self.evidence.obstacle(self.expected)
 
     def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
         """Set the verdict from the p-value and level after the correction for multiple tests.
 
         A test without an answer stays inconclusive.
         """
+        evidence = self.evidence
+        if evidence is None:
+            return
+        self.estimate, self.boundary, self.p = evidence.estimate, evidence.boundary, evidence.p
+        self.p_adjusted, self.confidence = p_adjusted, 1.0 if evidence.exhaustive else confidence
+        self.low, self.high = evidence.interval(confidence)
+        if evidence.violated or p_adjusted <= alpha:
+            self.verdict = evidence.answer(self.low, self.high)
+        if not self.decided:
+            self.expected = evidence.needed(confidence)
 
     def round(self) -> None:
         """Round the numbers to digits that are the same on every processor.
@@ -145,78 +158,81 @@ class JudgedTest:
                 setattr(self, name, rounded(value, sized.get(name)))
 
 
-@dataclass(kw_only=True)
-class AnsweredTest(JudgedTest):
-    """A test with a p-value. Subclasses compute it on creation and implement ``decide``."""
-
-    estimate: float
-    trials: int
-    p: float = field(init=False)
-    p_adjusted: float = math.nan
-    confidence: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-
-    @abstractmethod
-    def needed(self, confidence: float) -> float:
-        """Return the trials per point that would decide the test at a confidence level.
-
-        The estimate is assumed not to change. The number is infinite if no number of trials would
-        decide the test, and nan if it is unknown.
-        """
-
-    @abstractmethod
-    def decidable(self, trials: int, confidence: float) -> bool:
-        """Return False if so many trials per point can hardly decide the test at this level.
-
-        The estimate may change within its 95% interval.
-        """
-
-
-@dataclass(kw_only=True)
-class Compared(AnsweredTest):
-    """A test that compares a contrast with a boundary.
+@dataclass(frozen=True)
+class Compared:
+    """A contrast that is compared with a boundary.
 
     The test is supported if the interval excludes its violation, and refuted if the interval
     excludes the relation.
 
+    Failed runs may have been successes or not. The p-value and the interval hold in either case
+    (``Contrast.by_failures``).
+
     Parameters
     ----------
     contrast : Contrast
-        What is compared with ``boundary``: its estimate and its intervals at any level.
+        Its estimate and its intervals at any level.
+    relation : str
+        ``<``, ``<=``, ``>``, ``>=`` or ``==``.
+    boundary : float
     margin : float >= 0
         With ``==``, the largest difference from the boundary at which the relation holds.
     """
 
-    boundary: float
     contrast: Contrast
+    relation: str
+    boundary: float
     margin: float = 0.0
+    violated = exhaustive = False
 
     @property
-    def _boundaries(self) -> tuple[float, float]:
+    def estimate(self) -> float:
+        """The estimate; nan if infinite terms have opposite signs."""
+        return self.contrast.value
+
+    @property
+    def trials(self) -> int:
+        """Trials per point, on average."""
+        return self.contrast.trials
+
+    @property
+    def resampled(self) -> bool:
+        """True if replicates of an estimate resample one data set."""
+        return self.contrast.resampled
+
+    @property
+    def _boundaries(self) -> tuple[float, ...]:
         if self.relation != "==":
-            return self.boundary, self.boundary
+            return (self.boundary,)
         return self.boundary - self.margin, self.boundary + self.margin
 
-    def __post_init__(self) -> None:
-        p = max(
-            max(p_value_of(self.contrast.interval, b), self.contrast.exact_p(b))
-            for b in dict.fromkeys(self._boundaries)
-        )
-        self.p = max(p, self.contrast.equal_values_p())
+    @cached_property
+    def _p_values(self) -> dict[float, float]:
+        return {boundary: self._p_value(boundary) for boundary in self._boundaries}
 
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        self.p_adjusted, self.confidence = p_adjusted, confidence
-        self.low, self.high = self.contrast.interval(confidence)
-        answer = self._answer(self.low, self.high)
-        if p_adjusted <= alpha and answer is not Verdict.INCONCLUSIVE:
-            self.verdict = answer
-        else:
-            self.expected = self.needed(confidence)
+    @property
+    def p(self) -> float:
+        """The two-sided p-value, that of the nearer boundary for an equality."""
+        return max(self._p_values.values())
 
-    def _answer(self, low: float, high: float) -> Verdict:
+    def _p_value(self, boundary: float) -> float:
+        contrasts = self.contrast.by_failures
+        values = [contrast.value for contrast in contrasts]
+        if len(values) > 1 and min(values) <= boundary <= max(values):
+            # If some of the failed runs were successes, the estimate would be at the boundary.
+            return 1.0
+        return max(max(each.p_value(boundary), each.equal_values_p()) for each in contrasts)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the interval, which contains the boundaries that the test does not reject."""
+        ends = [contrast.interval(confidence) for contrast in self.contrast.by_failures]
+        kept = [b for b, p in self._p_values.items() if p > 1 - confidence]
+        lows, highs = zip(*ends, strict=True)
+        return min([*lows, *kept]), max([*highs, *kept])
+
+    def answer(self, low: float, high: float) -> Verdict:
         """Return the verdict that follows from an interval alone."""
-        below, above = self._boundaries
+        below, above = self._boundaries[0], self._boundaries[-1]
         outside = high < below or low > above
         if self.relation == "==":
             if below < low and high < above:
@@ -228,8 +244,30 @@ class Compared(AnsweredTest):
         return Verdict.SUPPORTED if holds else Verdict.REFUTED
 
     @property
+    def _failures_decide(self) -> bool:
+        """True if the estimate lies elsewhere if failed runs count as successes."""
+        values = [contrast.value for contrast in self.contrast.by_failures]
+        return len({self.answer(value, value) for value in values}) > 1
+
+    @property
     def refuting(self) -> bool:
-        return self._answer(self.estimate, self.estimate) is Verdict.REFUTED
+        """True if the estimate, were it exact, would refute the test."""
+        value = self.estimate
+        return not self._on_boundary and self.answer(value, value) is Verdict.REFUTED
+
+    @property
+    def contradicted(self) -> bool:
+        """True if the relation is false for the estimate, or wherever an infinite one may lie."""
+        if self._on_boundary:
+            return self.relation in ("<", ">")
+        ends = self._limits if math.isinf(self.estimate) else (self.estimate, self.estimate)
+        return self.answer(*ends) is Verdict.REFUTED
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        low, high = self.contrast.limits
+        # A fitted curve can cross the level outside the step that the shares of success say.
+        return min(low, self.estimate), max(high, self.estimate)
 
     @property
     def _on_boundary(self) -> bool:
@@ -239,16 +277,19 @@ class Compared(AnsweredTest):
     @property
     def _between_points(self) -> bool:
         low, high = self.contrast.limits
-        # A fitted curve can cross the level outside the step that the shares of success say.
-        ends = min(low, self.estimate), max(high, self.estimate)
-        return low < high and any(ends[0] <= one <= ends[1] for one in self._boundaries)
+        first, last = self._limits
+        return low < high and any(first <= boundary <= last for boundary in self._boundaries)
 
-    @property
-    def obstacle(self) -> str:
-        if self.decided or self.needed_trials is not None:
-            return ""
+    def obstacle(self, expected: float) -> str:
+        """Return why no number of trials is known that would decide an undecided test."""
+        if self._failures_decide:
+            return "The failed runs decide it: the answer would be another if they were successes."
+        if self.contrast.misfits:
+            return self.contrast.misfits[0].misfit
         if math.isnan(self.estimate):
             return "The estimate is not finite: sweep further, more trials cannot decide it."
+        if self.resampled:
+            return "The replicates resample one data set: more rows can decide it, not more trials."
         if self._between_points:
             settled = self.contrast.settled_steps
             if math.isinf(self.estimate):
@@ -262,42 +303,60 @@ class Compared(AnsweredTest):
             )
         if self._on_boundary:
             return "The estimate sits on the boundary: no number of trials would decide it."
-        if math.isnan(self.expected):
+        if math.isnan(expected):
             return "The interval is unbounded there: how many trials it takes is unknown."
         return f"It would take more than {MOST_TRIALS} trials per point."
 
     def needed(self, confidence: float) -> float:
-        if math.isnan(self.estimate) or self._on_boundary:
+        """Return the trials per point that would decide the test at a confidence level.
+
+        The estimate is assumed not to change. The number is infinite if no number of trials would
+        decide the test, and nan if it is unknown.
+        """
+        hopeless = math.isnan(self.estimate) or self._on_boundary
+        if hopeless or self._failures_decide or self.resampled:
             return math.inf
         if self._between_points:
             return math.inf if self.contrast.settled_steps else math.nan
         if self.contrast.all_equal:
-            growth = self.contrast.equal_values_growth(1 - confidence)
-            return max(math.ceil(rounded(self.trials * growth)), self.trials + 1)
-        ends = self.contrast.interval(confidence)
-        ratio = max(self._ratio(boundary, confidence, *ends) for boundary in self._boundaries)
-        if not math.isfinite(ratio):
+            factor = self.contrast.equal_values_growth(1 - confidence)
+        else:
+            parts = itertools.product(self.contrast.by_failures, self._boundaries)
+            ratio = max(self._ratio(each, boundary, confidence) for each, boundary in parts)
+            factor = ratio**2
+        if not math.isfinite(factor):
             return math.nan
-        return max(math.ceil(rounded(self.trials * ratio**2)), self.trials + 1)
+        return max(math.ceil(rounded(self.trials * factor)), self.trials + 1)
 
     def decidable(self, trials: int, confidence: float) -> bool:
+        """Return False if so many trials per point can hardly decide the test at this level.
+
+        The estimate may change within its interval.
+        """
         if math.isnan(self.estimate):
+            misfits = self.contrast.misfits
+            return bool(misfits) and all(estimate.unclear for estimate in misfits)
+        if self._failures_decide or self.resampled:
             return False
         if self._between_points and self.contrast.settled_steps:
             return False
         if self._on_boundary and self.contrast.settled:
             return False
-        low, high = self.contrast.interval(CONFIDENCE)
-        farthest = min(max(one - low, high - one) for one in self._boundaries)
         # Quantiles of the normal distribution: those of few trials would not shrink as they do.
-        asked, here = (scipy.special.ndtri((1 - one) / 2) for one in (confidence, CONFIDENCE))
-        half_width = (high - low) / 2 * float(asked / here) * math.sqrt(self.trials / trials)
-        return half_width == math.inf or half_width <= farthest
+        asked, here = (scipy.special.ndtri((1 - level) / 2) for level in (confidence, LEVEL))
+        shrunk = float(asked / here) * math.sqrt(self.trials / trials)
+        for contrast in self.contrast.by_failures:
+            low, high = contrast.interval(LEVEL)
+            farthest = min(max(end - low, high - end) for end in self._boundaries)
+            if farthest < (high - low) / 2 * shrunk < math.inf:
+                return False
+        return True
 
-    def _ratio(self, boundary: float, confidence: float, low: float, high: float) -> float:
+    def _ratio(self, contrast: Contrast, boundary: float, confidence: float) -> float:
         """Return how many times narrower the interval must be to exclude a boundary."""
-        below = boundary < self.estimate
-        nearest = self.contrast.limits[0 if below else 1]
+        low, high = contrast.interval(confidence)
+        below = boundary < contrast.value
+        nearest = contrast.limits[0 if below else 1]
         distance = abs(nearest - boundary)
         width = abs(nearest - (low if below else high))
         if distance == 0:
@@ -309,77 +368,108 @@ class Compared(AnsweredTest):
         return max(width / distance, by_p if width < distance else 0.0)
 
 
-@dataclass(kw_only=True)
-class Bounded(AnsweredTest):
-    """A relation that should hold in every replicate; the estimate is the rate of violations.
+@dataclass(frozen=True)
+class Counts:
+    """Data sets that violate a relation; the estimate is their share.
+
+    A violation refutes a relation that should hold in every replicate. A replicate with a failed
+    run may violate it: support needs evidence that less than ``RARE`` of the replicates violate it
+    or fail. If the claim is about exactly these data sets, their numbers leave nothing to chance.
 
     Parameters
     ----------
     violations, replicates : int
-        Numbers of replicates that violate the relation, and of all replicates.
+        Numbers of replicates that violate the relation, and of those in which it is known.
+    lost : int
+        Number of replicates with a failed run and without a known violation.
+    checked : int
+        Number of replicates that are known or lost.
     points : int
         Number of points of the sweep that the replicates belong to.
+    exhaustive : bool
+        True if the claim is about exactly these data sets.
+    usually : bool
+        True if the relation must hold in more than half of the data sets instead of all of them.
+        The estimate is then the share of those in which it holds. Only with ``exhaustive``.
+    resampled : bool
+        True if replicates resample one data set.
     """
 
     violations: int
     replicates: int
+    lost: int
+    checked: int
     points: int
+    exhaustive: bool = False
+    usually: bool = False
+    resampled: bool = False
+    boundary = None
+    refuting = False
 
-    def __post_init__(self) -> None:
-        # The probability of no violation if the rate were RARE. A violation refutes the relation
-        # without a test. The rate may be RARE nevertheless, so the levels of other tests stay.
-        self.p = 1.0 if self.violations else (1 - RARE) ** self.replicates
+    @property
+    def held(self) -> int:
+        """Number of data sets in which the relation holds."""
+        return self.replicates - self.violations
+
+    @property
+    def estimate(self) -> float:
+        """The share of violations, or with ``usually`` that of the other data sets."""
+        return (self.held if self.usually else self.violations) / self.replicates
+
+    @property
+    def trials(self) -> int:
+        """Trials per point, on average."""
+        return math.ceil(self.replicates / self.points)
 
     @property
     def violated(self) -> bool:
-        return self.violations > 0
+        """True if a violation refutes the relation without a p-value."""
+        return self.violations > 0 and not self.exhaustive
 
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        self.p_adjusted, self.confidence, self.low = p_adjusted, confidence, 0.0
-        limit = clopper_pearson_upper(self.violations, self.replicates, confidence=self.confidence)
-        self.high = float(limit)
-        if self.violations:
-            self.verdict = Verdict.REFUTED
-        elif p_adjusted <= alpha:
-            self.verdict = Verdict.SUPPORTED
-        else:
-            self.expected = self.needed(confidence)
+    @property
+    def contradicted(self) -> bool:
+        """True if the relation is false for the counted data sets."""
+        return 2 * self.held <= self.replicates if self.usually else self.violations > 0
+
+    @property
+    def p(self) -> float:
+        """The probability of so few violations if their rate were ``RARE``; 0 if all are known.
+
+        After a violation it is 1: the rate may be ``RARE`` nevertheless, so that the levels of
+        other tests stay.
+        """
+        if self.exhaustive:
+            return 0.0
+        return 1.0 if self.violations else self._p_of(self.checked)
+
+    def _p_of(self, checked: int) -> float:
+        """Return the p-value with the same share of lost replicates among so many."""
+        return float(scipy.special.bdtr(self.lost * checked // self.checked, checked, RARE))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the interval of the rate of violations or failures."""
+        if self.exhaustive:
+            return self.estimate, self.estimate
+        bad = self.violations + self.lost
+        return 0.0, float(clopper_pearson_upper(bad, self.checked, confidence=confidence))
+
+    def answer(self, low: float, high: float) -> Verdict:
+        """Return the verdict if the counts decide."""
+        return Verdict.REFUTED if self.contradicted else Verdict.SUPPORTED
 
     def needed(self, confidence: float) -> float:
-        rows = math.log(1 - confidence) / math.log(1 - RARE)
-        return max(math.ceil(rows / self.points), self.trials + 1)
+        """Return the trials per point that would decide the test, as ``Compared.needed``."""
+        checked = self.checked
+        while self._p_of(checked) > 1 - confidence:
+            checked += math.ceil(checked / 50) if self.lost else 1
+            if checked > MOST_TRIALS * self.points:
+                return math.inf
+        return max(math.ceil(checked / self.points), self.trials + 1)
+
+    def obstacle(self, expected: float) -> str:
+        """Return why more trials would not decide the test."""
+        return "Too many runs failed, which might violate it: more trials would not decide it."
 
     def decidable(self, trials: int, confidence: float) -> bool:
+        """Return True if so many trials per point would decide the test."""
         return self.needed(confidence) <= trials
-
-
-@dataclass(kw_only=True)
-class Counted(AnsweredTest):
-    """A relation in all data sets that a claim is about, which leaves nothing to chance.
-
-    Parameters
-    ----------
-    held, replicates : int
-        Numbers of data sets in which the relation holds, and of all data sets.
-    always : bool
-        True if the relation must hold in all of them, false if in more than half.
-    """
-
-    held: int
-    replicates: int
-    always: bool
-
-    def __post_init__(self) -> None:
-        self.p = 0.0
-
-    def decide(self, p_adjusted: float, confidence: float, alpha: float) -> None:
-        self.p_adjusted, self.confidence = 0.0, 1.0
-        self.low = self.high = self.estimate
-        holds = self.held == self.replicates if self.always else 2 * self.held > self.replicates
-        self.verdict = Verdict.SUPPORTED if holds else Verdict.REFUTED
-
-    def needed(self, confidence: float) -> float:
-        return math.inf
-
-    def decidable(self, trials: int, confidence: float) -> bool:
-        return False

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from greedyexp.claims.language import Always, Claim, Comparison
+from greedyexp.claims.language import Always, Comparison, Test
 from greedyexp.claims.parser import parse
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError
+from greedyexp.experiment.settings import ClaimEntry
+
+
+class Claim(ClaimEntry):
+    """An entry of ``claims`` with its tests. The claim holds if all tests do.
+
+    All claims of a figure are corrected together for multiple testing.
+    """
+
+    tests: tuple[Any, ...] = ()
 
 
 class BadClaim(ConfigError):
@@ -25,13 +35,12 @@ class BadClaim(ConfigError):
         self.keys = keys
 
 
-def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Claim:
-    """Return the claim of a YAML entry.
+def compile_claim(entry: ClaimEntry | Mapping[str, Any], setting: Setting, family: str) -> Claim:
+    """Return the claim of an entry.
 
     Parameters
     ----------
-    entry : mapping
-        ``id``, ``quote``, ``test`` and optional keys, all with valid types.
+    entry : ClaimEntry, or mapping with its fields
     setting : Setting
         The names that tests may use.
     family : str
@@ -42,28 +51,25 @@ def compile_claim(entry: Mapping[str, Any], setting: Setting, family: str) -> Cl
     BadClaim
         If the entry is invalid. Its ``keys`` locate the error.
     """
-    texts = entry["test"]
-    listed = isinstance(texts, list)
-    tests = []
-    for index, text in enumerate(texts if listed else [texts]):
+    entry = ClaimEntry.model_validate(entry)
+    tests: list[Test] = []
+    listed = isinstance(entry.test, list)
+    for index, text in enumerate([entry.test] if isinstance(entry.test, str) else entry.test):
         try:
             tests.append(parse(text, setting))
         except ConfigError as error:
             keys = ("test", index) if listed else ("test",)
             raise BadClaim(keys, error.message, error.remedy) from None
-    margin = entry.get("margin")
     equality = any(isinstance(test, Comparison) and test.relation == "==" for test in tests)
-    if equality and margin is None:
+    if equality and entry.margin is None:
         raise BadClaim(("test",), "a test with == needs a margin.", "Add 'margin: 0.05'.")
-    if margin is not None and not equality:
+    if entry.margin is not None and not equality:
         raise BadClaim(("margin",), "a margin is allowed only with ==.", "Remove it, or write ==.")
-    if entry.get("exhaustive") and not all(isinstance(test, Always) for test in tests):
+    if entry.exhaustive and not all(isinstance(test, Always) for test in tests):
         raise BadClaim(
             ("exhaustive",),
             "'exhaustive' is allowed only with always(...) and usually(...).",
             "Remove it, or write one of these tests.",
         )
-    optional = ("place", "where", "margin", "note", "exhaustive")
-    given = {key: entry[key] for key in optional if entry.get(key)}
-    figure = entry.get("figure") or family
-    return Claim(entry["id"], entry["quote"], figure, tuple(tests), **given)
+    given = dict(entry) | {"figure": entry.figure or family}
+    return Claim.model_construct(**given, tests=tuple(tests))

@@ -1,35 +1,24 @@
-"""Evaluation of the claims of an experiment against its table."""
+"""The tests of claims on a table, not decided yet."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from greedyexp.claims import data_sets
-from greedyexp.claims.contrasts import Contrast, contrast, number
+from greedyexp.claims.combinations import Contrast, contrast, number
+from greedyexp.claims.conditions import columns_along
 from greedyexp.claims.decisions import Compared, JudgedTest, Verdict
+from greedyexp.claims.entries import Claim
 from greedyexp.claims.estimates import Estimator
-from greedyexp.claims.language import (
-    Always,
-    Claim,
-    Comparison,
-    Form,
-    Monotone,
-    Test,
-)
-from greedyexp.claims.rules import columns_along
-from greedyexp.claims.setting import Setting
-from greedyexp.claims.table import Group, MissingData, Table
+from greedyexp.claims.language import Always, Comparison, Form, Monotone, Test
+from greedyexp.claims.table import Cell, MissingData, Table
 from greedyexp.results.records import as_list
-from greedyexp.stats.multiplicity import ALPHA, holm
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -55,31 +44,6 @@ class JudgedClaim:
         return Verdict.SUPPORTED if verdicts == {Verdict.SUPPORTED} else Verdict.INCONCLUSIVE
 
 
-def evaluate_claims(
-    claims: Sequence[Claim], frame: pd.DataFrame, setting: Setting
-) -> list[JudgedClaim]:
-    """Judge claims with the data of a tidy table.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-    frame : DataFrame
-        The tidy table.
-    setting : Setting
-        The sweeps and algorithms of the run.
-
-    Returns
-    -------
-    list of JudgedClaim
-        The judged claims, in the order of ``claims``. Holm's method bounds the error probability of
-        all tests of one figure together by 5%; tests without an answer are counted.
-    """
-    judged = tested_claims(claims, Table(frame, setting))
-    for family in families(judged):
-        _decide([test for one in family for test in one.tests])
-    return judged
-
-
 def tested_claims(claims: Sequence[Claim], whole: Table) -> list[JudgedClaim]:
     """Return the claims with their tests, which are not decided yet."""
     estimators: dict[str, Estimator] = {}
@@ -94,22 +58,6 @@ def tested_claims(claims: Sequence[Claim], whole: Table) -> list[JudgedClaim]:
             tests += [_unanswered(test, {name: value}, lack) for test in claim.tests]
         judged.append(JudgedClaim(claim, tests))
     return judged
-
-
-def families(judged: Sequence[JudgedClaim]) -> Iterator[list[JudgedClaim]]:
-    """Yield the claims of each figure, whose p-values are corrected together."""
-    for figure in dict.fromkeys(one.claim.figure for one in judged):
-        yield [one for one in judged if one.claim.figure == figure]
-
-
-def _decide(tests: list[JudgedTest]) -> None:
-    """Decide the tests of one family by Holm's method."""
-    decisions = holm([1.0 if test.p is None else test.p for test in tests], ALPHA)
-    for test, adjusted, level in zip(
-        tests, decisions.adjusted.tolist(), decisions.levels.tolist(), strict=True
-    ):
-        test.decide(adjusted, level, ALPHA)
-        test.round()
 
 
 def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
@@ -130,13 +78,13 @@ def _tested(test: Test, claim: Claim, estimator: Estimator) -> list[JudgedTest]:
 
 
 def _unanswered(test: Test, shown: dict[str, Any], lack: MissingData) -> JudgedTest:
-    return JudgedTest(group=shown, text=test.text, relation=test.relation, reason=str(lack))
+    return JudgedTest(group=shown, text=test.text, reason=str(lack))
 
 
 def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[JudgedTest]:
     table = estimator.table
 
-    def measure(group: Group) -> tuple[Contrast, float]:
+    def measure(group: Cell) -> tuple[Contrast, float]:
         found = contrast(test.form, group, estimator)
         return found, number(test.boundary, group, test.form.algorithms, table)
 
@@ -144,7 +92,7 @@ def _comparisons(test: Comparison, margin: float, estimator: Estimator) -> list[
     return [_compared(test, table.shown(one), partial(measure, one), margin) for one in groups]
 
 
-def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Group]:
+def _groups(form: Form, along: tuple[str, ...], table: Table) -> list[Cell]:
     """Return the groups of a test, or one empty group if its algorithms have none.
 
     Raises
@@ -164,7 +112,7 @@ def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
     """Return a test for each step from a value of the column to the next."""
     table = estimator.table
 
-    def measure(before: Group, after: Group) -> tuple[Contrast, float]:
+    def measure(before: Cell, after: Cell) -> tuple[Contrast, float]:
         low, high = (contrast(test.form, cell, estimator) for cell in (before, after))
         return high.minus(low), 0.0
 
@@ -182,7 +130,7 @@ def _steps(test: Monotone, estimator: Estimator) -> list[JudgedTest]:
     return tested
 
 
-def _ordered_cells(test: Monotone, group: Group, table: Table) -> list[tuple[float, Group]]:
+def _ordered_cells(test: Monotone, group: Cell, table: Table) -> list[tuple[float, Cell]]:
     """Return pairs of value and cell along the column of a test, in increasing order."""
     labels = test.form.algorithms
     cells = table.cells(group, table.setting.zipped_with(test.column, labels), labels)
@@ -202,22 +150,18 @@ def _compared(
 ) -> JudgedTest:
     """Return the test of a contrast against a boundary; it has no answer if data are missing."""
     try:
-        found, boundary = measure()
+        measured, boundary = measure()
     except MissingData as lack:
         return _unanswered(test, shown, lack)
-    samples = {id(estimate): estimate.sample for estimate in found.estimates}.values()
-    return Compared(
+    samples = {id(estimate): estimate.sample for estimate in measured.estimates}.values()
+    return JudgedTest(
         group=shown,
         text=test.text,
-        relation=test.relation,
-        boundary=boundary,
-        estimate=found.value,
-        trials=found.trials,
+        evidence=Compared(measured, test.relation, boundary, margin),
+        runs=sum(len(sample.pairs) for sample in samples),
         failed=sum(sample.failed for sample in samples),
         unconverged=sum(sample.unconverged for sample in samples),
         arms=frozenset().union(*(sample.arms for sample in samples)),
-        contrast=found,
-        margin=margin,
     )
 
 
@@ -229,8 +173,7 @@ def _always(test: Always, claim: Claim, estimator: Estimator) -> list[JudgedTest
     tested = []
     for algorithms, shown in [(test.algorithms, {})] if test.algorithms else each:
         try:
-            one = data_sets.always(test, algorithms, shown, estimator, claim.exhaustive)
+            tested.append(data_sets.always(test, algorithms, shown, estimator, claim.exhaustive))
         except MissingData as lack:
-            one = _unanswered(test, shown, lack)
-        tested.append(one)
+            tested.append(_unanswered(test, shown, lack))
     return tested

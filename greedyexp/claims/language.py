@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from greedyexp.stats.direction import Direction
 from greedyexp.theory.donoho_tanner import donoho_tanner
 
 Value: TypeAlias = "np.ndarray | np.float64"
@@ -121,12 +122,16 @@ def columns_of(*expressions: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Value of a swept column at which the success probability of an algorithm crosses a level."""
+    """Value of a swept column at which the success probability of an algorithm crosses a level.
+
+    The direction, in which success changes along the column, is None if the data decide it.
+    """
 
     algorithm: str
     metric: str
     of: str
     level: float
+    direction: Direction | None = None
 
 
 @dataclass(frozen=True)
@@ -239,14 +244,14 @@ class Form:
     @property
     def algorithms(self) -> list[str]:
         """Labels of the algorithms in the form, in order of appearance."""
-        return list(dict.fromkeys(part.algorithm for part in self._parts()))
+        return list(dict.fromkeys(part.algorithm for part in self.parts()))
 
     @property
     def metrics(self) -> list[str]:
         """Metrics in the form, in order of appearance."""
-        return list(dict.fromkeys(part.metric for part in self._parts()))
+        return list(dict.fromkeys(part.metric for part in self.parts()))
 
-    def _parts(self) -> Iterator[Threshold | Proportion | Mean | Peak]:
+    def parts(self) -> Iterator[Threshold | Proportion | Mean | Peak]:
         """Iterate over the quantities of the form; a ratio yields its two means."""
         for quantity in self.quantities:
             if isinstance(quantity, Ratio):
@@ -305,39 +310,6 @@ class Always:
 
 
 Test: TypeAlias = "Comparison | Monotone | Always"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of an experiment.
-
-    Parameters
-    ----------
-    id, quote : str
-        Identifier, and quotation from the paper.
-    figure : str
-        Figure of the claim. All claims of a figure are corrected together for multiple testing.
-    tests : tuple of Test
-        Tests of the claim, all of which must hold.
-    place, note : str
-        Location of the quotation in the paper, and a comment on the tests.
-    where : dict
-        Selects rows: column -> value or list of values.
-    margin : float or None
-        Half width of the interval of values that count as equal.
-    exhaustive : bool
-        True if the claim is about exactly the data sets of the run, so that counts decide it.
-    """
-
-    id: str
-    quote: str
-    figure: str
-    tests: tuple[Test, ...]
-    place: str = ""
-    note: str = ""
-    where: dict[str, Any] = field(default_factory=dict)
-    margin: float | None = None
-    exhaustive: bool = False
 
 
 def named_in(test: Test) -> tuple[list[str], frozenset[str]]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, cast, get_args
 
+from greedyexp.claims.conditions import check_always, check_boundary, check_columns, check_kinds
 from greedyexp.claims.language import (
     FUNCTIONS,
     NEGATIVE,
@@ -34,9 +35,9 @@ from greedyexp.claims.language import (
     columns_of,
     combined,
 )
-from greedyexp.claims.rules import check_always, check_boundary, check_columns, check_kinds
 from greedyexp.claims.setting import Setting
 from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.stats.direction import Direction
 
 _RELATIONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -45,7 +46,11 @@ _QUANTITIES = ("threshold", "proportion", "mean", "ratio", "peak", "slope", "lim
 TESTS = {"increasing": ">", "decreasing": "<", "always": "", "usually": ""}
 WORDS = (*_QUANTITIES, *TESTS, *FUNCTIONS)
 # Optional arguments of ``threshold``, ``proportion`` and ``mean``, in their order.
-OPTIONS = {"threshold": ("metric", "of", "level"), "proportion": ("metric",), "mean": ("metric",)}
+OPTIONS = {
+    "threshold": ("metric", "of", "level", "direction"),
+    "proportion": ("metric",),
+    "mean": ("metric",),
+}
 
 
 # The columns that an expression may use; None where quantities are allowed too.
@@ -155,6 +160,13 @@ def _level(node: ast.expr) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
         raise _error(f"level must be a number between 0 and 1, but is '{_source(node)}'.")
     return float(value)
+
+
+def _direction(node: ast.expr) -> Direction:
+    word = _word(node, "the direction of success")
+    if word not in get_args(Direction):
+        raise _error(f"direction must be rising or falling, but is '{word}'.")
+    return cast(Direction, word)
 
 
 def _sides(node: ast.Compare) -> tuple[ast.expr, str, ast.expr]:
@@ -357,7 +369,8 @@ class _Parser:
                 "Write threshold(ALGORITHM, of=COLUMN). " + did_you_mean(of, self.setting.swept),
             )
         level = _level(given["level"]) if "level" in given else 0.5
-        return Threshold(algorithm, metric, of, level)
+        direction = _direction(given["direction"]) if "direction" in given else None
+        return Threshold(algorithm, metric, of, level, direction)
 
     def mean(self, node: ast.Call) -> Mean:
         given = _named_arguments(node, "mean")

@@ -5,14 +5,55 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from greedyexp.claims.decisions import AnsweredTest, Bounded, Counted, JudgedTest, Verdict
+from pydantic import BaseModel, Field
+
+from greedyexp.claims.decisions import Compared, Counts, JudgedTest, Verdict
+from greedyexp.claims.entries import Claim
 from greedyexp.claims.evaluation import JudgedClaim
-from greedyexp.claims.language import Claim
-from greedyexp.claims.looks import Verdicts
-from greedyexp.stats.looks import Looks
-from greedyexp.stats.multiplicity import ALPHA
+from greedyexp.claims.judging import Verdicts
+from greedyexp.core.stored import load_json, read_stored
+from greedyexp.experiment.parameters import refuse_other
+from greedyexp.stats.level import ALPHA, percent
+from greedyexp.stats.multiplicity import Looks
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _StoredClaim(BaseModel):
+    id: str
+    verdict: Verdict
+    reason: str
+
+
+class _StoredLooks(BaseModel):
+    taken: _Count
+    trials: list[_Count]
+
+
+class _StoredVerdicts(BaseModel):
+    """What a run prints of its verdicts."""
+
+    looks: _StoredLooks | None = None
+    claims: list[_StoredClaim]
+
+
+def stored_verdicts(path: Path) -> dict[str, Any]:
+    """Return the contents of a ``claims.json``.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it lacks what a run prints.
+    """
+    contents: dict[str, Any] = load_json(read_stored(path))
+    refuse_other(_StoredVerdicts, contents)
+    return contents
+
 
 # What is recorded of each comparison.
 NUMBERS = ("estimate", "boundary", "low", "high", "confidence", "p", "p_adjusted")
@@ -75,7 +116,7 @@ def looks_sentence(contents: Mapping[str, Any]) -> str:
     looks = contents.get("looks")
     if not looks:
         return ""
-    if not looks["taken"]:
+    if not looks["taken"] or not looks["trials"]:
         return "The trials of the first look are not finished, so no claim is decided."
     at = f"at {_listed(looks['trials'])} trial{'s' if looks['trials'][-1] > 1 else ''} per point"
     bound = "the probability of a wrong decision in a figure is at most 5% for all looks together"
@@ -90,14 +131,6 @@ def looks_sentence(contents: Mapping[str, Any]) -> str:
 def _listed(numbers: Sequence[int]) -> str:
     *first, last = map(str, numbers)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def has_claims(contents: Mapping[str, Any], claims: Sequence[Claim]) -> bool:
-    """Return True if ``claims.json`` has the verdicts on exactly these claims."""
-    stated = [_statement(claim) for claim in claims]
-    names = ("id", "quote", "place", "figure", "test", "where", "margin", "note", "exhaustive")
-    found = [{key: one[key] for key in names if key in one} for one in contents["claims"]]
-    return bool(found == json.loads(json.dumps(stated)))
 
 
 def _statement(claim: Claim) -> dict[str, Any]:
@@ -132,6 +165,7 @@ def _test_record(test: JudgedTest) -> dict[str, Any]:
         "verdict": test.verdict.value,
         **({} if test.look is None else {"look": test.look}),
         **{key: getattr(test, key) for key in COUNTS},
+        **({"runs": test.runs} if test.failed else {}),
         "sentence": sentence(test),
     }
 
@@ -145,10 +179,10 @@ def sentence(test: JudgedTest) -> str:
     """Describe one test: estimate, interval, verdict, and trials needed if inconclusive."""
     where = group_words(test.group)
     head = f"{where}: " if where else ""
-    if not isinstance(test, AnsweredTest):
+    if test.evidence is None:
         return f"{head}{test.reason}."
     when = f" at look {test.look}" if test.decided and test.look is not None else ""
-    parts = [f"{head}{_estimate_words(test)}: {test.verdict}{when}."]
+    parts = [f"{head}{_estimate_words(test, test.evidence)}: {test.verdict}{when}."]
     if outcome_words(test):
         parts.append(f"Among its rows: {outcome_words(test)}.")
     wanted = decider(test)
@@ -163,29 +197,39 @@ def group_words(group: Mapping[str, Any]) -> str:
     )
 
 
-def _estimate_words(test: AnsweredTest) -> str:
+def _estimate_words(test: JudgedTest, evidence: Compared | Counts) -> str:
     """Return ``-0.93 [-1.02, -0.85] at 99.2%, against 0, 100 trials per point``."""
-    level = confidence_words(test.confidence)
-    if isinstance(test, Bounded):
+    assert test.confidence is not None
+    level = percent(test.confidence)
+    if isinstance(evidence, Counts) and evidence.exhaustive:
         return (
-            f"{test.violations} of {test.replicates} replicates violate it, a rate of at most"
-            f" {number_words(test.high)} at {level}"
+            f"it holds in {evidence.held} of {evidence.replicates} data sets, which are all that"
+            " the claim is about"
         )
-    if isinstance(test, Counted):
+    if isinstance(evidence, Counts):
+        lost = f" and runs failed in {evidence.lost}" if evidence.lost else ""
+        splits = "; where replicates resample one data set, this is about its splits only"
         return (
-            f"it holds in {test.held} of {test.replicates} data sets, which are all that the claim"
-            " is about"
+            f"{evidence.violations} of {evidence.replicates} replicates violate it{lost}, a rate of"
+            f" at most {number_words(test.high)} at {level}{splits if test.resampled else ''}"
         )
-    trials = f"{test.trials} {'trial' if test.trials == 1 else 'trials'} per point"
+    if evidence.contrast.as_if_fixed:
+        level += ", as if results had not decided the number of trials"
+    trials = "trial" if test.trials == 1 else "trials"
     return (
         f"{number_words(test.estimate)} {interval_words(test)} at {level}, against"
-        f" {number_words(test.boundary)}, {trials}"
+        f" {number_words(test.boundary)}, {test.trials} {trials} per point{splits_words(test)}"
     )
 
 
+def splits_words(test: JudgedTest) -> str:
+    """Return what follows a number of trials that are splits of one data set, or else nothing."""
+    return ", which resample one data set" if test.resampled else ""
+
+
 def outcome_words(test: JudgedTest) -> str:
-    """Return ``2 failed, 1 not converged``, or an empty text if there are none."""
-    counts = ((test.failed, "failed"), (test.unconverged, "not converged"))
+    """Return ``2 of 40 failed, 1 not converged``, or an empty text if there are none."""
+    counts = ((test.failed, f"of {test.runs} failed"), (test.unconverged, "not converged"))
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 
@@ -194,14 +238,6 @@ def interval_words(test: JudgedTest) -> str:
     low = "no lower limit" if test.low == -math.inf else number_words(test.low)
     high = "no upper limit" if test.high == math.inf else number_words(test.high)
     return f"[{low}, {high}]"
-
-
-def confidence_words(confidence: float) -> str:
-    """Return ``95%`` or ``99.92%``, with enough digits to differ from 100%."""
-    percent, digits = 100 * confidence, 0
-    while digits < 8 and abs(round(percent, digits) - percent) > 1e-9 + 0.1 * (100 - percent):
-        digits += 1
-    return f"{percent:.{digits}f}%"
 
 
 def number_words(value: float | None) -> str:

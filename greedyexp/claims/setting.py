@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import Design, success_metric
+from greedyexp.experiment.resampling import INDEPENDENT, Resampling
 from greedyexp.experiment.sweep import Axes
 from greedyexp.protocols.base import Measured
 
@@ -15,7 +16,7 @@ _NUMBERS = ("number", "success", "seconds")
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class AlgorithmSweep:
     """The sweep and the default metric of an algorithm.
 
     Parameters
@@ -39,7 +40,7 @@ class Setting:
     axes : tuple of tuple of str
         Swept data columns. Columns zipped together share a tuple. For data in several blocks, the
         columns swept by any block, and ``data``, the label of the block.
-    algorithms : dict of str to Algorithm
+    algorithms : dict of str to AlgorithmSweep
         Maps the label of each entry to its algorithm.
     binary : tuple of str
         Metrics and other columns of the protocol with values 0 and 1.
@@ -55,19 +56,22 @@ class Setting:
     sequential : bool
         True if the number of replicates at a point depended on earlier results, other than
         by looks at the claims. Intervals must then be valid at any stopping time.
-    entries : mapping of str to str
-        Maps the label of each algorithm in the table to the label of its entry.
+    entry_of : callable
+        Returns the label of the entry of an algorithm in the table, which is given by its label.
+    resampling : Resampling
+        Which replicates are drawn from the rows of one data set.
     """
 
     axes: Axes
-    algorithms: dict[str, Algorithm]
+    algorithms: dict[str, AlgorithmSweep]
     binary: tuple[str, ...]
     measured: tuple[str, ...]
     columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
     open_ended: tuple[str, ...] = ()
     sequential: bool = False
-    entries: Mapping[str, str] = field(default_factory=dict)
+    entry_of: Callable[[str], str] = str
+    resampling: Resampling = INDEPENDENT
 
     def zipped_with(self, column: str, algorithms: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the column and all columns zipped with it; () if it is neither swept nor a key."""
@@ -117,7 +121,9 @@ def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[s
     return Setting(
         axes=design.data_axes,
         algorithms={
-            entry.label: Algorithm(entry.axes, success_metric(success, entry.label, entry.name))
+            entry.label: AlgorithmSweep(
+                entry.axes, success_metric(success, entry.label, entry.name)
+            )
             for entry in design.entries
         },
         binary=binary,
@@ -127,5 +133,6 @@ def setting_of(design: Design, protocol: Iterable[Measured], columns: Iterable[s
         open_ended=tuple(column.name for column in given if column.open_ended),
         # Looks at claims spend their error probability themselves.
         sequential=design.adaptive and design.looks is None,
-        entries={label: variant.entry for label, variant in design.variants.items()},
+        entry_of=lambda label: design.variant(label).entry,
+        resampling=design.resampling,
     )

@@ -3,7 +3,7 @@
 - ``app``, ``lazy``, ``options``: the command, its subcommands and shared options
 - ``process``, ``failures``: signals, standard streams, error messages and exit codes
 - ``plan``, ``summaries``, ``text``: words and tables that commands print
-- ``completion``, ``shells``: completion in bash and zsh
+- ``completion``: names that a shell completes
 - ``commands``: one module per subcommand
 """
 

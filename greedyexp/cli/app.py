@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import sys
 from collections.abc import Sequence
 
 import click
@@ -15,10 +15,8 @@ from greedyexp.cli.options import shared
 
 COMMANDS = (
     *("run", "merge", "plot", "verify", "status", "explain", "replay", "compare"),
-    *("report", "list", "show", "check", "schema", "new", "data", "completion"),
+    *("report", "trust", "list", "show", "check", "schema", "new", "data", "completion"),
 )
-# The environment variable by which shells ask for completions.
-VARIABLE = "_GREEDYEXP_COMPLETE"
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -28,6 +26,7 @@ Exit codes:
   2    bad config, data or usage
   4    a claim was refuted (verify)
   5    a claim is inconclusive (verify --strict)
+  6    a supported claim cannot fail (verify --challenge)
   70   internal error
   130  interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (finished replicates
        are kept; the same command continues)
@@ -49,22 +48,33 @@ def greedyexp() -> None:
 
 
 def answer(args: Sequence[str] | None = None) -> int:
-    """Parse the command line, run the command, and return its exit code."""
-    settings = {"traceback": False}
-    if VARIABLE in os.environ:
-        # Registers how the questions of shells are answered.
-        importlib.import_module("greedyexp.cli.shells")
-    process.escape_unknown_characters()
+    """Parse the command line, run the command, and return its exit code.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After a signal.
+    """
+    given, settings = list(sys.argv[1:] if args is None else args), {"traceback": False}
     # No command opens a window, so a missing display or backend does not matter.
     os.environ["MPLBACKEND"] = "agg"
-    try:
-        code = greedyexp.main(args, prog_name="greedyexp", standalone_mode=False, obj=settings)
-    except click.ClickException as error:
+    if "_GREEDYEXP_COMPLETE" in os.environ:
+        # A shell asks for completions. The answers are bytes, which its script reads.
+        greedyexp.main(given, prog_name="greedyexp")
+    with process.safe_output():
         try:
-            error.show()
-        except OSError as trouble:
-            return process.lost(trouble)
-        return error.exit_code
-    except Exception as error:
-        return failures.report_or_lose(error, with_traceback=settings["traceback"])
-    return code or 0
+            process.require_memory()
+            # Click's ``main`` would exit with 1 after Ctrl-C or if the output is closed.
+            with greedyexp.make_context("greedyexp", given, obj=settings) as ctx:
+                greedyexp.invoke(ctx)
+        except click.exceptions.Exit as ended:
+            return ended.exit_code
+        except click.ClickException as error:
+            try:
+                error.show()
+            except OSError as trouble:
+                return process.lost(trouble)
+            return error.exit_code
+        except Exception as error:
+            return failures.report_or_lose(error, with_traceback=settings["traceback"])
+        return failures.DONE

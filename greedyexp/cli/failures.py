@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from greedyexp.cli import process
-from greedyexp.core.errors import UserError
+from greedyexp.core.errors import UserError, lacks_memory
 
 Item = TypeVar("Item")
 
@@ -21,6 +21,8 @@ USER_ERROR = process.USER_ERROR
 CLAIM_REFUTED = 4
 # With --strict only.
 CLAIM_INCONCLUSIVE = 5
+# With --challenge only.
+CLAIM_VACUOUS = 6
 # EX_SOFTWARE of sysexits.h. The usual code of Python, 1, already means that replicates failed.
 _INTERNAL_ERROR = 70
 
@@ -57,10 +59,10 @@ def report(
     return _INTERNAL_ERROR
 
 
-def report_or_lose(error: Exception, ctx: click.Context | None = None, **how: bool) -> int:
+def report_or_lose(error: Exception, *, with_traceback: bool) -> int:
     """Report an error. If that fails, report that the output cannot be written."""
     try:
-        return report(error, ctx, **how)
+        return report(error, with_traceback=with_traceback)
     except OSError as trouble:
         return process.lost(trouble)
 
@@ -86,10 +88,18 @@ def _sentence(error: Exception) -> str:
     """Return the message for an error that the user can fix; empty for an internal error."""
     if isinstance(error, UserError):
         return _one_line(error)
+    if lacks_memory(error):
+        return (
+            "there is not enough memory. Close other programs or raise the limit; finished"
+            " replicates are kept, and the same command continues."
+        )
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
     if isinstance(error, FileNotFoundError) and not _in_a_folder():
         return "the current folder no longer exists. Change to another one."
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from"):
+        # Raised by `Path.resolve` before Python 3.13.
+        return f"{_one_line(str(error))}. Name another path."
     return _unencodable(error) if isinstance(error, UnicodeEncodeError) else ""
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from greedyexp.cli import failures, process
 from greedyexp.core.errors import did_you_mean
 
 
@@ -27,14 +24,6 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.modules = modules or {}
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with _exit_codes():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with _exit_codes(ctx):
-            return super().invoke(ctx)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)
 
@@ -50,17 +39,3 @@ class LazyGroup(click.Group):
         if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command '{name}'. {did_you_mean(name, self.modules)}")
         return super().resolve_command(ctx, args)
-
-
-@contextmanager
-def _exit_codes(ctx: click.Context | None = None) -> Iterator[None]:
-    """Handle errors for which click would abort or exit with 1."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        code = process.report_interruption(error)
-    except (OSError, EOFError) as error:
-        code = failures.report_or_lose(error, ctx)
-    else:
-        return
-    raise click.exceptions.Exit(code)

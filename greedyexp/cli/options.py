@@ -10,6 +10,7 @@ import click
 
 from greedyexp.cli import completion
 from greedyexp.core.errors import did_you_mean
+from greedyexp.core.trust import consent
 
 PROFILES = ("smoke", "quick", "paper", "deep")
 ENGINES = ("processes", "serial", "dask")
@@ -58,6 +59,30 @@ shared = click.option(
     help="Print the traceback if an error occurs.",
 )
 
+
+def _consent(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.with_resource(consent())
+
+
+# Every command that reads run folders takes this option.
+trust = click.option(
+    "--trust",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_consent,
+    help="Run the plugins in run folders this time, also those of others.",
+)
+
+# The run folders that a command reads.
+runs = click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    shell_complete=completion.runs,
+)
+
 verbosity = _combined(
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and failures."),
     click.option("-v", "--verbose", is_flag=True, help="Print the plan first."),
@@ -86,7 +111,6 @@ experiment = _combined(
         "overrides",
         metavar="KEY=VALUE",
         multiple=True,
-        shell_complete=completion.settings,
         help="Change a setting. KEY is dotted, VALUE is YAML, a list is a sweep; KEY+=[...] adds to"
         " a list. Repeatable.",
     ),
@@ -94,7 +118,6 @@ experiment = _combined(
         "--only",
         metavar="COLUMN=VALUE",
         multiple=True,
-        shell_complete=completion.columns,
         help="Use only the data points or algorithms with this value. Repeatable.",
     ),
     click.option("--trials", type=Whole(min=1), help="Replicates of each data point."),
@@ -156,11 +179,6 @@ execution = _combined(
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help="Start the Dask cluster that a YAML file describes (engine dask).",
-    ),
-    click.option(
-        "--allow-mixed",
-        is_flag=True,
-        help="Accept Dask workers with other versions; the manifest lists the differences.",
     ),
     click.option(
         "--shard",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli.text import count, duration, table
+from greedyexp.cli.text import table
+from greedyexp.core.listing import count, duration
 
 if TYPE_CHECKING:
     from greedyexp.config import Experiment
@@ -47,7 +48,7 @@ def described(experiment: Experiment) -> list[str]:
         If the ``describe`` function of a generator raises.
     """
     from greedyexp.config.document import Place
-    from greedyexp.config.guards import guarded
+    from greedyexp.config.sections import guarded
     from greedyexp.core.registry import find
     from greedyexp.datasets.own import relative_to
 

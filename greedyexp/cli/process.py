@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
+from greedyexp.core.errors import UserError
+from greedyexp.core.listing import CONTROL
 from greedyexp.core.signals import INTERRUPTS, Interrupted, install, restore
 
 USER_ERROR = 2
 # 128 + SIGPIPE: the reader of the output, such as `head`, has ended.
 _READER_GONE = 141
+# Imports alone take up to 700 MB of addresses with one thread.
+_LEAST_MEMORY = 1000 << 20
 
 
 @contextmanager
@@ -67,11 +74,66 @@ def open_missing() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def escape_unknown_characters() -> None:
-    """Write characters that a stream cannot encode as escape sequences."""
-    for stream in (sys.stdout, sys.stderr):
+def require_memory() -> None:
+    """Raise ``UserError`` under a limit of memory at which libraries hang or end the process."""
+    with suppress(ImportError):
+        # Windows has no such limits.
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if 0 <= limit < _LEAST_MEMORY:
+            raise UserError(
+                f"memory is limited to {limit >> 20} MB, in which numerical libraries may hang.",
+                remedy=f"Allow {_LEAST_MEMORY >> 20} MB or more: `ulimit -v unlimited`.",
+            )
+
+
+# Verdicts in colour, and the start of a line of tqdm, which alone are no text of files.
+_OWN = re.compile(r"((?:\x1b\[[0-9]{1,2}m)+[a-z]+\x1b\[0m|^\r(?!.*\n))")
+
+
+class _Terminal:
+    """A text stream that shows control characters, such as those in names, as escape sequences."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        if CONTROL.search(text):
+            parts = _OWN.split(text)
+            parts[::2] = [CONTROL.sub(_escaped, part) for part in parts[::2]]
+            text = "".join(parts)
+        if self._stream.closed:
+            raise OSError(errno.EBADF, "it was closed")
+        return self._stream.write(text)
+
+    def close(self) -> None:
+        """Keep the stream, which a plugin may try to close, open for later messages."""
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        # Bytes would not be seen here.
+        if name == "buffer":
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
+
+
+@contextmanager
+def safe_output() -> Iterator[None]:
+    """Escape characters that a stream cannot encode, and those that would control a terminal."""
+    streams = sys.stdout, sys.stderr
+    for stream in streams:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = (stream and _Terminal(stream) for stream in streams)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def is_output_error(error: OSError) -> bool:
@@ -102,7 +164,7 @@ def drop_unread() -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None:
+            if stream is not None and not stream.closed:
                 stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import shlex
 import textwrap
 from collections.abc import Container, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from greedyexp.cli.text import count, table
+from greedyexp.cli.text import table
+from greedyexp.core.listing import count
+from greedyexp.stats.level import percent
 
 if TYPE_CHECKING:
     from greedyexp.claims.decisions import JudgedTest
@@ -37,14 +37,16 @@ def note(sentence: str) -> None:
 
 
 def warn_unchecked(folder: Path) -> None:
-    """Print a note on stderr if a run folder has no manifest, or if its last run did not finish."""
-    from greedyexp.runner.state import CONFIG, MANIFEST, UNFINISHED, find
+    """Print a note on stderr if a run folder has no digests, or if its last run did not finish."""
+    from greedyexp.runner.run_contents import lacking
+    from greedyexp.runner.run_folder import RunFolder
 
-    if (folder / UNFINISHED / CONFIG).is_file():
+    home = RunFolder(folder)
+    if home.unfinished:
         note(f"{folder}: {NOT_FINISHED}")
-    if not find(folder, MANIFEST).is_file():
+    if missing := lacking(home.manifest()):
         note(
-            f"{folder} has no {MANIFEST}, so it cannot be checked whether its files come from one"
+            f"{folder} has no {missing}, so it cannot be checked whether its files come from one"
             " run."
         )
 
@@ -106,20 +108,6 @@ def lines(contents: Mapping[str, Any], folder: Path) -> list[str]:
     return [*found, how, *(f"  {one['id']} is open: {one['reason']}" for one in still)]
 
 
-def looks(folder: Path) -> list[str]:
-    """Return how the verdicts of a run came about, if claims decided on its number of trials."""
-    from greedyexp.runner.state import CLAIMS
-
-    # Only `verify` needs the file.
-    with suppress(OSError, ValueError, TypeError):
-        contents = json.loads((folder / CLAIMS).read_bytes())
-        if "looks" in contents:
-            from greedyexp.claims.report import looks_sentence
-
-            return [looks_sentence(contents)]
-    return []
-
-
 def summary(verified: Verified) -> str:
     """Return a line such as ``phase_transition (paper): 3 claims, 2 supported, 1 refuted``."""
     part = f", only {verified.part}" if verified.part else ""
@@ -149,11 +137,12 @@ def report(judged: JudgedClaim) -> str:
             rows.append(("reason", f"{test.reason}."))
         else:
             assert test.confidence is not None
-            level = words.confidence_words(test.confidence)
+            level = percent(test.confidence)
             rows.append(("estimate", _against_boundary(test)))
             rows.append(("interval", f"{words.interval_words(test)} at {level}"))
             failed = words.outcome_words(test)
-            rows.append(("trials", f"{test.trials} per point{f' ({failed})' if failed else ''}"))
+            trials = f"{test.trials} per point{words.splits_words(test)}"
+            rows.append(("trials", f"{trials} ({failed})" if failed else trials))
             rows += [("decided by", words.decider(test))] if words.decider(test) else []
             if test.look is not None:
                 rows.append(("decided at" if test.decided else "last seen at", f"look {test.look}"))

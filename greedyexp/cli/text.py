@@ -8,8 +8,12 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
+from greedyexp.core.listing import shortened
+
 # Minimum width of a wrapped column; narrower ones are hard to read.
 _NARROWEST = 24
+# Longer cells are shortened.
+_WIDEST = 2000
 
 
 def table(
@@ -32,6 +36,7 @@ def table(
         Length of the lines. The last column is wrapped, and printed below the others if there is
         little space. Words are never broken.
     """
+    rows = [[shortened(cell, _WIDEST) for cell in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     start = len(indent) + sum(widths[:-1]) + 2 * (len(widths) - 1)
     below = width is not None and width - start < _NARROWEST
@@ -99,30 +104,3 @@ def _wrapped(words: str, width: int, margin: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     ) or [margin]
-
-
-def duration(seconds: float) -> str:
-    """Return a duration such as ``0.4 s``, ``3 min 05 s`` or ``2 h 10 min``."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def size(n_bytes: int) -> str:
-    """Return a size such as ``12 B``, ``3.4 kB`` or ``5.0 MB``."""
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    for unit, scale in (("kB", 1e3), ("MB", 1e6)):
-        if n_bytes < 1000 * scale:
-            return f"{n_bytes / scale:.1f} {unit}"
-    return f"{n_bytes / 1e9:.1f} GB"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 trial``, ``4 trials``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

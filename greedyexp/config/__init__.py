@@ -2,15 +2,12 @@
 
 document    documents with places, and cursors that collect errors
 reading     YAML as such documents
-sections    entries, parameters and sweeps
-guards      checks that hold for any part
+sections    entries, parameters and sweeps, and checks that hold for any part
 data        blocks of data, with the points of their sweep
 rules       checks of data against the needs of parts
-protocol    the protocol and its metrics
-algorithms  algorithms, with their tuning and their sweeps
+algorithms  the protocol, algorithms with their tuning and their sweeps, and metrics
 trials      the rule for the number of trials
-choices     checks of the rows that claims, figures and tables choose
-claims      checks of claims
+claims      claims, and checks of the rows that claims, figures and tables choose
 displays    figures and tables, with checks of what they show
 patches     profiles and ``--set``
 only        ``--only``
@@ -21,7 +18,8 @@ schema      JSON Schema of experiment files
 
 from greedyexp.config.loading import load, reload
 from greedyexp.config.schema import json_schema
-from greedyexp.experiment.model import PROFILES, AlgorithmSpec, Experiment, PaperReference, PartSpec
+from greedyexp.experiment.model import AlgorithmSpec, Experiment, PartSpec
+from greedyexp.experiment.settings import PROFILES, PaperReference
 
 __all__ = [
     "PROFILES",

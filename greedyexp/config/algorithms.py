@@ -1,15 +1,12 @@
-"""The algorithms of an experiment."""
+"""The protocol of an experiment, its algorithms and its metrics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from greedyexp.config.data import Data
 from greedyexp.config.document import Node
-from greedyexp.config.guards import check_size, guarded, refusal
-from greedyexp.config.protocol import ProtocolEntry
 from greedyexp.config.rules import (
     check_criterion,
     check_folds_of_traits,
@@ -19,55 +16,86 @@ from greedyexp.config.rules import (
     check_tuning,
 )
 from greedyexp.config.sections import (
-    Entry,
-    check_label,
+    alike,
+    check_size,
+    entry_at,
     find_part,
-    label_of,
-    read_assigned,
+    guarded,
     read_entries,
+    read_params,
+    read_part,
+    refusal,
 )
-from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.parts import YIELDS, Algorithm, Protocol
-from greedyexp.core.registry import parts
-from greedyexp.experiment.messages import show
-from greedyexp.experiment.model import AlgorithmSpec
+from greedyexp.core.errors import ConfigError, message_of
+from greedyexp.core.parts import YIELDS, Algorithm, Metric, Protocol
+from greedyexp.core.registry import find, parts
+from greedyexp.experiment.model import AlgorithmSpec, PartSpec
+from greedyexp.experiment.own_keys import AlgorithmKeys
+from greedyexp.experiment.settings import DEFAULT_PROTOCOL, Entry
 from greedyexp.experiment.variants import variant_of
-from greedyexp.protocols.fitting import TUNINGS
+from greedyexp.protocols.base import Measured
+from greedyexp.protocols.contracts import check_records
 
-_DEFAULT_FOLDS = 5
+
+def read_protocol(node: Node) -> PartSpec | None:
+    """Return the protocol; None after an error."""
+    found = entry_at(node, "protocol", DEFAULT_PROTOCOL)
+    part = found and find_part(Protocol, found[0].name, found[1])
+    params = read_params(part, *found) if found and part else None
+    return PartSpec(part.name, params) if part and params is not None else None
 
 
-@dataclass(frozen=True)
-class Algorithms:
-    """The algorithms of an experiment.
+def measured_by(protocol: PartSpec, metrics: list[Metric], node: Node) -> list[Measured]:
+    """Return the columns of the protocol; none after an error in its parameters."""
+    part, place = find("protocol", protocol.name), node.doc.last_change(node.keys)
+    with guarded("columns", part, place):
+        try:
+            columns = list(part.columns(metrics, **protocol.params))
+            check_records(part, columns)
+            return columns
+        except ConfigError as error:
+            node.diagnostics.add(place, error.message, error.remedy or "")
+        except ValueError as error:
+            reason = message_of(error).rstrip(".")
+            node.diagnostics.add(
+                place, f"impossible parameters of protocol '{part.name}': {reason}."
+            )
+    return []
 
-    Parameters
-    ----------
-    specs : list of AlgorithmSpec
-        The algorithms, sorted by label.
-    resolved : list
-        The section ``algorithms`` with defaults filled in.
-    """
 
-    specs: list[AlgorithmSpec]
-    resolved: list[dict[str, Any]]
-
-    @property
-    def names(self) -> set[str]:
-        """All names that a file may use: labels, labels of entries and registered names."""
-        return {name for spec in self.specs for name in (spec.name, spec.label, spec.entry)}
+def read_metrics(
+    node: Node, names: list[str] | None, protocol: PartSpec | None, data: Data | None
+) -> list[Metric]:
+    """Return the metrics; report those that are unknown, repeated or impossible with the data."""
+    if protocol is not None and names is not None:
+        name, computes = protocol.name, find("protocol", protocol.name).metrics
+        if computes and not names:
+            node.add(f"protocol '{name}' needs at least one metric.", "Add 'metrics: [NAME]'.")
+        elif names and not computes:
+            node.add(f"protocol '{name}' computes no metrics.", "Remove 'metrics'.")
+    metrics: list[Metric] = []
+    for index, name in enumerate(names or ()):
+        part = find_part(Metric, name, node.at(index))
+        if part is None:
+            continue
+        if part in metrics:
+            node.at(index).add(f"metric '{name}' is listed twice.", "Keep one.")
+        metrics.append(part)
+        if data is not None:
+            check_part(part, data, node.at(index))
+    return metrics
 
 
 def read_algorithms(
-    node: Node, protocol: ProtocolEntry | None, data: Data | None, trials: int
-) -> Algorithms:
-    """Return the algorithms; report those with errors.
+    node: Node, protocol: PartSpec | None, data: Data | None, trials: int
+) -> tuple[list[AlgorithmSpec], list[dict[str, Any]]]:
+    """Return the algorithms, and the section with defaults filled in; report those with errors.
 
     Parameters
     ----------
     node : Node
         The top level of the document, after profile and overrides have been applied.
-    protocol : ProtocolEntry or None
+    protocol : PartSpec or None
         If None, the algorithms are not checked against it.
     data : Data or None
         If None, the algorithms are not checked against them.
@@ -76,64 +104,77 @@ def read_algorithms(
     """
     specs: dict[str, AlgorithmSpec] = {}
     resolved = []
-    for entry in read_entries(node, "algorithms"):
-        found, settings = _read_entry(entry, protocol, data, trials)
+    for entry, here in read_entries(node, "algorithms"):
+        found, settings = _read_entry(entry, here, protocol, data, trials)
         resolved.append(settings)
         for spec in found:
             if spec.label in specs:
-                entry.node.add(
+                here.add(
                     f"two algorithms have the label '{spec.label}'.",
                     "Give one of them a 'label:'.",
                 )
             specs[spec.label] = spec
-    points = 1 if data is None else len(data.points)
-    check_size(node.at("algorithms"), points, trials, len(specs))
-    return Algorithms([specs[label] for label in sorted(specs)], resolved)
+    node = node.at("algorithms")
+    columns: dict[str, list[Any]] = {}
+    for spec in specs.values():
+        for name, value in spec.swept.items():
+            columns.setdefault(name, []).append(value)
+    for name, values in columns.items():
+        node.add_all(alike((), f"the column {name}", values))
+    check_size(node, 1 if data is None else len(data.points), trials, len(specs))
+    return [specs[label] for label in sorted(specs)], resolved
+
+
+def names_of(specs: list[AlgorithmSpec]) -> set[str]:
+    """Return all names that a file may use: labels, labels of entries and registered names."""
+    return {name for spec in specs for name in (spec.name, spec.label, spec.entry)}
 
 
 def _read_entry(
-    entry: Entry, protocol: ProtocolEntry | None, data: Data | None, trials: int
+    entry: Entry, node: Node, protocol: PartSpec | None, data: Data | None, trials: int
 ) -> tuple[list[AlgorithmSpec], dict[str, Any]]:
-    node, written = entry.node, entry.settings
-    before = node.count
+    node, written = node.scope(), entry.settings
     part = find_part(Algorithm, entry.name, node)
     if part is None:
         return [], {}
-    assigned = read_assigned(part, node, written)
-    check_label(node.at("label"), written.get("label", entry.name))
-    if protocol is not None:
-        _check_yields(part, protocol.part, node)
+    settings = read_part(part, written)
+    node.add_all(settings.mistakes)
+    rules = protocol and find("protocol", protocol.name)
+    if rules:
+        _check_yields(part, rules, node)
     untuned = "" if part.takes_grid else f"algorithm '{part.name}' has no path to tune."
-    if part.takes_grid and protocol is not None and not protocol.part.tunes:
-        untuned = f"protocol '{protocol.part.name}' tunes no algorithm."
-    tuning = "none" if untuned else _read_tuning(part, entry, data)
-    folds = _DEFAULT_FOLDS if untuned else _read_folds(entry)
+    if part.takes_grid and rules and not rules.tunes:
+        untuned = f"protocol '{rules.name}' tunes no algorithm."
+    keys = settings.keys or AlgorithmKeys()
+    tuning = "none" if untuned else _tuning(part, keys.tuning, data, node)
+    folds = AlgorithmKeys().folds if untuned else keys.folds
     for name in ("tuning", "folds"):
         if untuned and written.get(name) is not None:
             node.at(name).add(untuned, f"Remove '{name}'.")
     if data is not None:
         check_part(part, data, node)
-    if node.count == before:
-        points = 1 if data is None else len(data.points)
-        check_size(node, points, trials, assigned.size)
-    combinations = None if node.count > before else assigned.combinations()
-    if combinations is None:
+    few = node.wrong or check_size(
+        node, 1 if data is None else len(data.points), trials, settings.size
+    )
+    combinations = [] if node.wrong or not few else settings.combinations()
+    node.add_all(settings.mistakes)
+    if node.wrong:
         return [], {}
-    label, specs = label_of(entry), []
+    specs = []
     for params in combinations:
-        swept = {name: params[name] for name in assigned.order}
-        variant = variant_of(label, swept)
-        specs.append(AlgorithmSpec(part.name, variant.label, label, params, swept, tuning, folds))
+        swept = {name: params[name] for name in settings.order}
+        label = variant_of(entry.label, swept).label
+        specs.append(AlgorithmSpec(part.name, label, entry.label, params, swept, tuning, folds))
     _check_packages(part, specs, node)
     check_folds_of_traits(part, specs, node)
     check_criterion(specs, node)
     if data is not None:
         check_parameters(part, specs, data, node)
-    if protocol is not None:
-        _check_parameters_for(protocol, specs, node)
-        if data is not None and node.count == before:
-            check_needs_for(protocol.part, protocol.spec.params, specs, data, node)
-    shown = assigned.resolved | ({} if untuned else {"tuning": tuning, "folds": folds})
+    if rules and protocol:
+        _check_parameters_for(rules, protocol.params, specs, node)
+        if data is not None and not node.wrong:
+            check_needs_for(rules, protocol.params, specs, data, node)
+    shown = settings.resolved | ({} if untuned else {"tuning": tuning, "folds": folds})
     shown |= {key: written[key] for key in ("label", "sweep") if written.get(key) is not None}
     return specs, {part.name: shown}
 
@@ -165,9 +206,10 @@ def _check_packages(part: Algorithm, specs: list[AlgorithmSpec], node: Node) -> 
             return
 
 
-def _check_parameters_for(protocol: ProtocolEntry, specs: list[AlgorithmSpec], node: Node) -> None:
+def _check_parameters_for(
+    part: Protocol, params: dict[str, Any], specs: list[AlgorithmSpec], node: Node
+) -> None:
     """Report the first algorithm that the protocol's ``check`` rejects."""
-    part, params = protocol.part, protocol.spec.params
     if part.check is None:
         return
     for spec in specs:
@@ -179,23 +221,9 @@ def _check_parameters_for(protocol: ProtocolEntry, specs: list[AlgorithmSpec], n
             return
 
 
-def _read_tuning(part: Algorithm, entry: Entry, data: Data | None) -> str:
-    node, tuning = entry.node.at("tuning"), entry.settings.get("tuning")
+def _tuning(part: Algorithm, tuning: str | None, data: Data | None, node: Node) -> str:
     if tuning is None:
         tuning = "oracle" if data is None or data.all_have("truth") else "cv"
-    if tuning not in TUNINGS:
-        node.add(
-            f"tuning must be one of {', '.join(TUNINGS)}, but is {show(tuning)}.",
-            did_you_mean(tuning, TUNINGS) if isinstance(tuning, str) else "",
-        )
-    elif data is not None:
-        check_tuning(part, tuning, data, node)
-    return str(tuning)
-
-
-def _read_folds(entry: Entry) -> int:
-    folds = entry.settings.get("folds", _DEFAULT_FOLDS)
-    if isinstance(folds, int) and not isinstance(folds, bool) and folds >= 2:
-        return folds
-    entry.node.at("folds").add(f"folds must be a whole number of at least 2, but is {show(folds)}.")
-    return _DEFAULT_FOLDS
+    if data is not None and not node.wrong:
+        check_tuning(part, tuning, data, node.at("tuning"))
+    return tuning

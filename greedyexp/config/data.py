@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from greedyexp.config.document import Node, Place
-from greedyexp.config.guards import check_size, guarded, refusal
 from greedyexp.config.sections import (
-    check_label,
+    alike,
+    check_size,
     find_part,
-    read_assigned,
+    guarded,
+    read_part,
+    refusal,
     sort_key,
 )
 from greedyexp.core.errors import DataError, PluginError
@@ -47,25 +50,6 @@ class Shape(dict[str, Any]):
         raise Undeclared(key) if key in _KNOWN else KeyError(key)
 
 
-@dataclass
-class Group:
-    """The points of a sweep at which all problems have the same shape.
-
-    Parameters
-    ----------
-    point : dict
-        The first of these points.
-    shape : Shape
-        The shape that the generator declares for these points.
-    count : int
-        Number of points.
-    """
-
-    point: dict[str, Any]
-    shape: Shape
-    count: int = 0
-
-
 @dataclass(frozen=True)
 class Block:
     """A block of data: the points of its sweep, and the declarations of its generator.
@@ -81,8 +65,9 @@ class Block:
         Parameters with more than one value, in signature order.
     traits : list of frozenset of str
         Traits of the problems of each point.
-    shapes : list of Group
-        The points by the shape of their problems; empty if the generator declares no shape.
+    shapes : list of (point, count, shape)
+        The first of the points at which problems have the same shape, their number, and the shape
+        that the generator declares; empty if it declares none.
     resolved : dict
         The block with defaults filled in.
     """
@@ -92,7 +77,7 @@ class Block:
     points: list[dict[str, Any]]
     swept: list[str]
     traits: list[frozenset[str]]
-    shapes: list[Group]
+    shapes: list[tuple[dict[str, Any], int, Shape]]
     resolved: dict[str, Any]
 
     @property
@@ -103,8 +88,7 @@ class Block:
 
     def refusal(self, message: str, check: Callable[[Shape], None]) -> str | None:
         """Return a message about the first shape that ``check`` refuses; see ``refusal``."""
-        cases = ((group.point, group.count, group.shape) for group in self.shapes)
-        return refusal(message, check, cases, self.swept, len(self.points))
+        return refusal(message, check, self.shapes, self.swept, len(self.points))
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,7 @@ class Data:
     @property
     def columns(self) -> list[str]:
         """The columns that distinguish points: the label, then all parameters."""
-        names = dict.fromkeys(name for block in self.blocks for name in block.points[0])
+        names = dict.fromkeys(itertools.chain(*(block.points[0] for block in self.blocks)))
         return [*([DATA_COLUMN] if self.listed else []), *names]
 
     @property
@@ -168,11 +152,7 @@ class Data:
     @property
     def texts(self) -> set[str]:
         """The columns with text values, which the tests of claims cannot use as numbers."""
-        return {
-            name
-            for name in self.columns
-            if any(isinstance(value, str) for value in self.values(name))
-        }
+        return {name for name in self.columns if str in map(type, self.values(name))}
 
     def all_have(self, trait: str) -> bool:
         """Return True if the problems of every point provide the trait."""
@@ -182,8 +162,8 @@ class Data:
         """Return each value of a column once, in the order of the points."""
         if self.listed and name == DATA_COLUMN:
             return [block.label for block in self.blocks]
-        found = (params[name] for block in self.blocks for params in block.points if name in params)
-        return list({sort_key(value): value for value in found}.values())
+        points = [params for block in self.blocks for params in block.points if name in params]
+        return list({sort_key(params[name]): params[name] for params in points}.values())
 
 
 def read_data(node: Node, trials: int) -> Data | None:
@@ -196,7 +176,9 @@ def read_data(node: Node, trials: int) -> Data | None:
     trials : int
         Replicates of each point; bounds the size of the sweep.
     """
-    before, listed = node.count, isinstance(node.value, list)
+    node, listed = node.scope(), isinstance(node.value, list)
+    if not node.value and node.value != {}:
+        return None
     blocks: dict[str | None, Block] = {}
     for item in node.items if listed else [node]:
         if not isinstance(item.value, dict):
@@ -213,57 +195,53 @@ def read_data(node: Node, trials: int) -> Data | None:
             )
         elif block is not None:
             blocks[block.label] = block
-    if node.count > before:
+    if node.wrong:
         return None
     check_size(node, sum(len(block.points) for block in blocks.values()), trials)
-    return None if node.count > before else Data(list(blocks.values()), listed)
+    data = Data(list(blocks.values()), listed)
+    # The sweep of each block has been checked.
+    for name in data.columns if len(blocks) > 1 else ():
+        node.add_all(alike((), f"the column {name}", data.values(name)))
+    return None if node.wrong else data
 
 
 def _read_block(node: Node, trials: int, listed: bool) -> Block | None:
-    written, before = node.value, node.count
+    written, node = node.value, node.scope()
     generator = _read_generator(node)
     if generator is None:
         return None
     label = written.get("label", generator.name) if listed else None
-    if listed:
-        check_label(node.at("label"), label)
-    elif "label" in written:
+    if not listed and "label" in written:
         node.at("label").add(
             "a label distinguishes the blocks of a list of data, but the data are one mapping.",
             "Remove it.",
         )
-    assigned = read_assigned(generator, node, written, labelled=listed)
-    few = check_size(node.at("sweep"), assigned.size, trials)
-    points = assigned.combinations() if few else None
-    if points is None or node.count > before:
+    settings = read_part(generator, written, labelled=listed)
+    few = check_size(node.at("sweep"), settings.size, trials)
+    points = settings.combinations() if few else []
+    node.add_all(settings.mistakes)
+    if node.wrong:
         return None
-    order = assigned.order
+    order = settings.order
     points.sort(key=lambda point: tuple(sort_key(point[name]) for name in order))
     resolved = {"generator": generator.name} | ({"label": label} if listed else {})
-    resolved |= assigned.resolved | ({"sweep": written["sweep"]} if assigned.axes else {})
+    resolved |= settings.resolved | ({"sweep": written["sweep"]} if settings.axes else {})
     changed = node.doc.last_change(node.keys)
-    written_at = (node.at("sweep") if order else node).place
-    place = changed if changed != node.place else written_at
-    named = "impossible data" if label is None else f"impossible data '{label}'"
-    shapes: list[Group] = []
-    impossible = None
+    place = changed if changed != node.place else (node.at("sweep") if order else node).place
     try:
-        if generator.check is not None:
-            check, cases = generator.check, ((point, 1, point) for point in points)
-            with guarded("check", generator, place):
-                impossible = refusal(named, lambda one: check(**one), cases, order, len(points))
-        if impossible is None:
-            shapes = _shapes(generator, points, place)
-            of_shapes = ((group.point, group.count, group.shape) for group in shapes)
-            impossible = refusal(named, _check_memory, of_shapes, order, len(points))
+        shapes = _shapes(generator, points, label, order, place)
+    except _Impossible as error:
+        node.diagnostics.add(place, str(error))
+        return None
     except DataError as error:
         _add_unreadable(error, node, place)
         return None
-    if impossible is not None:
-        node.diagnostics.add(place, impossible)
-        return None
     swept = [name for name in order if len({sort_key(point[name]) for point in points}) > 1]
-    traits = _traits(generator, points, place)
+    with guarded("provides", generator, place):
+        if callable(generator.provides):
+            traits = [generator.traits(point) for point in points]
+        else:
+            traits = [generator.traits({})] * len(points)
     return Block(label, generator, points, swept, traits, shapes, resolved)
 
 
@@ -286,31 +264,45 @@ def _read_generator(node: Node) -> Generator | None:
     return find_part(Generator, name, here)
 
 
-def _traits(
-    generator: Generator, points: list[dict[str, Any]], place: Place
-) -> list[frozenset[str]]:
-    if not callable(generator.provides):
-        return [generator.traits(points[0])] * len(points)
-    with guarded("provides", generator, place):
-        return [generator.traits(point) for point in points]
+class _Impossible(Exception):
+    """The first point that is impossible, and the number of others, as a message."""
 
 
-def _shapes(generator: Generator, points: list[dict[str, Any]], place: Place) -> list[Group]:
-    """Return the points grouped by shape, in order; none if the generator declares no shape.
+def _shapes(
+    generator: Generator,
+    points: list[dict[str, Any]],
+    label: str | None,
+    names: list[str],
+    place: Place,
+) -> list[tuple[dict[str, Any], int, Shape]]:
+    """Return the shapes of possible points in order; none if the generator declares no shape.
 
     Raises
     ------
+    _Impossible
+        If the generator refuses a point, or its designs do not fit into memory.
     PluginError
-        If the generator's ``shape`` raises or does not return a valid shape.
+        If a function of the generator fails, or its ``shape`` does not return a valid shape.
     """
-    groups: dict[tuple[Any, ...], Group] = {}
+    named = "impossible data" if label is None else f"impossible data '{label}'"
+    if generator.check is not None:
+        check, cases = generator.check, ((point, 1, point) for point in points)
+        with guarded("check", generator, place):
+            impossible = refusal(named, lambda one: check(**one), cases, names, len(points))
+        if impossible is not None:
+            raise _Impossible(impossible)
     if generator.shape is None:
         return []
+    groups: dict[tuple[Any, ...], tuple[dict[str, Any], int, Shape]] = {}
     with guarded("shape", generator, place):
         for point in points:
             shape = _checked(generator, generator.shape(**point), point, place)
             key = tuple(map(shape.get, (*COUNTS, "shared_design")))
-            groups.setdefault(key, Group(point, shape)).count += 1
+            first, count, _ = groups.get(key, (point, 0, shape))
+            groups[key] = first, count + 1, shape
+    impossible = refusal(named, _check_memory, groups.values(), names, len(points))
+    if impossible is not None:
+        raise _Impossible(impossible)
     return list(groups.values())
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from greedyexp.config.choices import Choice, Mistakes, absent, below, wrong_choices
+from greedyexp.config.algorithms import names_of
+from greedyexp.config.claims import Choice, Mistakes, absent, wrong_choices
 from greedyexp.config.document import Node
-from greedyexp.config.guards import guarded
-from greedyexp.config.sections import check_math, find_part, read_entries, read_spec
+from greedyexp.config.sections import find_part, guarded, read_entries, read_params
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.core.registry import parts
-from greedyexp.experiment.messages import show
+from greedyexp.experiment.messages import below
 from greedyexp.experiment.model import PartSpec
 from greedyexp.results.columns import (
     ENDINGS,
@@ -51,24 +53,12 @@ class DisplayEntry:
 def read_displays(node: Node, kind: type[Display]) -> list[DisplayEntry]:
     """Return the figures or tables; report those with errors."""
     found = []
-    for entry in read_entries(node, f"{kind.kind}s"):
-        part = find_part(kind, entry.name, entry.node)
-        for key in kind.reserved_keys:
-            _check_text(entry.node.at(key), entry.settings.get(key, ""))
-        check_math(entry.node.at("title"), entry.settings.get("title"))
-        spec = read_spec(part, entry)
-        if part is not None and spec is not None:
-            found.append(DisplayEntry(part, spec.params, entry.node))
+    for entry, here in read_entries(node, f"{kind.kind}s"):
+        part = find_part(kind, entry.name, here)
+        params = read_params(part, entry, here) if part else None
+        if part and params is not None:
+            found.append(DisplayEntry(part, params, here))
     return found
-
-
-def _check_text(node: Node, text: Any) -> None:
-    """Report a title or a caption that is not one paragraph of text."""
-    if not isinstance(text, str) or not text.isprintable():
-        node.add(
-            f"{node.keys[-1]} must be text without line breaks, but is {show(text)}.",
-            "Write long text below '>-'.",
-        )
 
 
 def check_displays(
@@ -93,6 +83,7 @@ def check_displays(
         (_missing_columns, True),
         (_texts, True),
         (_separated_by_results, True),
+        (_along_one_data_set, True),
         (_unknown_algorithms, True),
         (_averaged_columns, False),
     ]
@@ -102,7 +93,7 @@ def check_displays(
         checks += [(_missing_base, False)]
     # Averages, rows and columns are checked only in an experiment without other errors.
     for always in (True, False):
-        correct = not (displays and displays[0].node.count)
+        correct = not (displays and displays[0].node.wrong)
         for display in displays if always or correct else ():
             for check in (check for check, at_once in checks if at_once == always):
                 display.node.add_all(check(display, choice))
@@ -121,21 +112,11 @@ def _missing_columns(display: DisplayEntry, choice: Choice) -> Mistakes:
 
 def _texts(display: DisplayEntry, choice: Choice) -> Mistakes:
     """Yield an error for each metric that cannot be shown because its values are texts."""
-    texts = {name for name, metric in parts("metric").items() if metric.text}
     written = {key: value for key, value in display.params.items() if key != "where"}
-    for name in texts & set(_words(written)):
-        yield (), f"{display.named} cannot show '{name}', whose values are texts.", ""
-
-
-def _words(value: Any) -> Iterator[str]:
-    """Yield every text in plain data, including keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _words([*value, *value.values()])
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _words(item)
+    words = json.dumps(written, default=str)
+    for name, metric in parts("metric").items():
+        if metric.text and f'"{name}"' in words:
+            yield (), f"{display.named} cannot show '{name}', whose values are texts.", ""
 
 
 def _separated_by_results(display: DisplayEntry, choice: Choice) -> Mistakes:
@@ -147,9 +128,19 @@ def _separated_by_results(display: DisplayEntry, choice: Choice) -> Mistakes:
         yield (), message, remedy
 
 
+def _along_one_data_set(display: DisplayEntry, choice: Choice) -> Mistakes:
+    """Yield an error for a threshold along a column that varies within one data set."""
+    setting, of = choice.setting, display.params.get("of")
+    if "level" not in display.params or not isinstance(of, str) or of in setting.swept:
+        return
+    if of in {*setting.keys, *setting.swept_by(setting.algorithms)}:
+        message = f"'{of}' is not swept by the data, so there is no threshold along it."
+        yield ("of",), message, did_you_mean(of, setting.swept)
+
+
 def _unknown_algorithms(display: DisplayEntry, choice: Choice) -> Mistakes:
     """Yield an error for each algorithm in ``by_algorithm`` that the experiment does not have."""
-    name, known = display.part.by_algorithm or "", choice.algorithms.names
+    name, known = display.part.by_algorithm or "", names_of(choice.algorithms)
     given: Any = display.params.get(name) or ()
     labels = enumerate(given) if isinstance(given, list) else zip(given, given, strict=True)
     for key, label in labels:
@@ -162,7 +153,9 @@ def _remove_unknown_algorithms(display: DisplayEntry, choice: Choice) -> None:
     unknown = [keys for keys, _, _ in _unknown_algorithms(display, choice)]
     # Start with the last item, since removing an item shifts the items after it.
     for name, key in reversed(unknown):
-        del display.params[str(name)][key]
+        # The value may be the default of all figures of this kind.
+        display.params[str(name)] = kept = copy.copy(display.params[str(name)])
+        del kept[key]
         display.node.doc.remove((*display.node.keys, name, key))
 
 
@@ -206,7 +199,7 @@ def _determine(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bool:
 def _settings_rows(choice: Choice) -> Iterator[list[dict[str, Any]]]:
     """Yield the points of the data, then the algorithms, each with its columns of the CSV."""
     points = [point.cells for point in choice.data.points]
-    swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms.specs]
+    swept = [{"algorithm": spec.label, **spec.swept} for spec in choice.algorithms]
     for rows in (points, swept):
         # Lists are not hashable and pandas cannot compare them; the CSV stores them as text.
         yield [
@@ -231,7 +224,7 @@ def _empty_choices(display: DisplayEntry, choice: Choice) -> Mistakes:
     """
     part, params = display.part, display.params
     where, row = params.get("where"), params.get("row")
-    if where is None or part.columns is None:
+    if not isinstance(where, dict) or part.columns is None:
         return
     # Other columns are results, whose values are known only after the run.
     known = {key: value for key, value in where.items() if key in choice.known or value == []}
@@ -269,7 +262,7 @@ def _missing_base(display: DisplayEntry, choice: Choice) -> Mistakes:
     row = display.params.get("row")
     labels = {
         spec.entry if spec.swept and set(spec.swept) <= {row} else spec.label
-        for spec in choice.algorithms.specs
+        for spec in choice.algorithms
     }
     base, against = display.params.get("base"), display.params.get("against") or {}
     named: list[tuple[tuple[str, ...], str]] = [(("base",), base)] if isinstance(base, str) else []

@@ -13,7 +13,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.messages import Keys, dotted
 
 # Maximum number of diagnostics that are printed after the first.
-_SHOWN = 3
+_SHOWN = 19
 
 
 class Place(NamedTuple):
@@ -34,14 +34,19 @@ class Diagnostics:
     ----------
     found : list of (Place, message, remedy)
         The errors, in the order in which they were found.
+    outer : Diagnostics, optional
+        Gets every error, too.
     """
 
     found: list[tuple[Place, str, str]] = field(default_factory=list)
+    outer: Diagnostics | None = None
 
     def add(self, place: Place, message: str, remedy: str = "") -> None:
         """Add an error unless it was added before."""
         if (place, message, remedy) not in self.found:
             self.found.append((place, message, remedy))
+        if self.outer is not None:
+            self.outer.add(place, message, remedy)
 
     def stop_if_any(self) -> None:
         """Raise the errors that were found, if any.
@@ -186,10 +191,18 @@ class Node:
         value = self.value
         return (self.at(index) for index in range(len(value) if isinstance(value, list) else 0))
 
+    def scope(self) -> Node:
+        """Return this node with diagnostics of its own, which pass every error on.
+
+        They tell whether this part of a document is wrong. The whole document cannot tell: it has
+        an error only once, although an alias may put it into several parts.
+        """
+        return Node(self.doc, self.keys, Diagnostics(outer=self.diagnostics))
+
     @property
-    def count(self) -> int:
-        """Number of errors found so far."""
-        return len(self.diagnostics.found)
+    def wrong(self) -> bool:
+        """True if an error was reported in this scope."""
+        return bool(self.diagnostics.found)
 
     def add(self, message: str, remedy: str | None = "") -> None:
         """Report an error at this node."""

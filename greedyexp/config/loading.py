@@ -8,10 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
 from greedyexp.claims.setting import setting_of
-from greedyexp.config.algorithms import read_algorithms
-from greedyexp.config.choices import Choice, Values, values_of
-from greedyexp.config.claims import read_claims
+from greedyexp.config.algorithms import (
+    measured_by,
+    names_of,
+    read_algorithms,
+    read_metrics,
+    read_protocol,
+)
+from greedyexp.config.claims import Choice, Values, read_claims, values_of
 from greedyexp.config.data import read_data
 from greedyexp.config.displays import check_displays, read_displays
 from greedyexp.config.document import Document, Node, document_of
@@ -24,39 +32,38 @@ from greedyexp.config.patches import (
     options,
     parse_override,
 )
-from greedyexp.config.protocol import read_metrics, read_protocol
 from greedyexp.config.reading import read_file
-from greedyexp.config.rules import check_columns, check_protocol_needs
+from greedyexp.config.rules import (
+    check_columns,
+    check_predictions,
+    check_protocol_needs,
+    check_replicates,
+)
 from greedyexp.config.run_names import require_tag, variant_name
-from greedyexp.config.sections import check_keys, read_models
+from greedyexp.config.sections import read_models
 from greedyexp.config.trials import MAX_TRIALS, UNTIL_DECIDED, UntilDecided, complete_rule
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Figure, Metric, Table
 from greedyexp.core.plugins import load_plugins
+from greedyexp.core.registry import find
+from greedyexp.core.trust import is_run_folder, plugin_files
 from greedyexp.datasets.own import relative_to, search_folders
 from greedyexp.experiment.design import design_of
-from greedyexp.experiment.messages import show
-from greedyexp.experiment.model import (
-    PROFILES,
-    AdaptiveTrials,
-    Experiment,
-    PaperReference,
-    Reading,
-    Settings,
-)
-from greedyexp.experiment.parameters import BadValue, model_adapter, read_value
+from greedyexp.experiment.messages import show, unknown_key
+from greedyexp.experiment.model import Experiment, PartSpec
+from greedyexp.experiment.parameters import BadValue, adapter_of, read_value
+from greedyexp.experiment.settings import PROFILES, AdaptiveTrials, ClaimEntry, Reading, Settings
 
 _AS_WRITTEN = ("name", "description", "paper", "seed", "time_limit")
+# Sections that readers of their own check item by item.
 _LISTED = ("algorithms", "figures", "tables", "metrics", "claims", "readings")
-# Settings that no section depends on, with the values that stand in for wrong ones.
-_ALONE = {
-    "name": "unnamed",
-    "description": "",
-    "paper": None,
-    "seed": 0,
-    "trials": 1,
-    "time_limit": None,
+_OWN_READERS = ({*_LISTED} - {"metrics"}) | {"data", "protocol", "profiles"}
+_CONTAINERS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "data": ("a mapping or a list", (dict, list)),
+    "profiles": ("a mapping", (dict,)),
 }
+# The name that stands in for a wrong one.
+_UNNAMED = "unnamed"
 
 
 @dataclass(frozen=True)
@@ -111,8 +118,8 @@ class _Request:
                 node = Node(self.open())
                 apply_profile(node.doc, profile)
                 protocol = read_protocol(node.at("protocol"))
-                measured = protocol.measured(metrics, node.at("protocol")) if protocol else []
-                yield values_of(measured, read_algorithms(node, None, None, 1).specs)
+                measured = measured_by(protocol, metrics, node) if protocol else []
+                yield values_of(measured, read_algorithms(node, None, None, 1)[0])
 
 
 def load(
@@ -217,43 +224,44 @@ def _load(request: _Request) -> Experiment:
     plugins, replaced = _changed(node, request, overrides)
     settings = _read_settings(node)
     if request.until:
-        trials_rule = request.until.rule(settings.trials, node.at("trials"))
-        settings = settings.model_copy(update={"trials": trials_rule})
-    rule = settings.trials if isinstance(settings.trials, AdaptiveTrials) else None
-    trials = settings.trials if isinstance(settings.trials, int) else settings.trials.max
+        settings["trials"] = request.until.rule(settings["trials"], node.at("trials"))
+    rule = settings["trials"] if isinstance(settings["trials"], AdaptiveTrials) else None
+    trials = rule.max if rule else settings["trials"]
     protocol = read_protocol(node.at("protocol"))
     data = read_data(node.at("data"), trials)
-    algorithms = read_algorithms(node, protocol, data, trials)
-    metrics = read_metrics(node.at("metrics"), settings.metrics, protocol, data)
+    specs, algorithms = read_algorithms(node, protocol, data, trials)
+    metrics = read_metrics(node.at("metrics"), settings["metrics"], protocol, data)
     figures, tables = read_displays(node, Figure), read_displays(node, Table)
+    written_claims = read_models(node, "claims", ClaimEntry)
+    read_models(node, "readings", Reading)
     stop_if_any()
     # Errors in the protocol or the data have been raised by now.
     assert protocol is not None
     assert data is not None
-    measured = protocol.measured(metrics, node.at("protocol"))
+    check_predictions(metrics, specs, node.at("metrics"))
+    measured = measured_by(protocol, metrics, node.at("protocol"))
     if rule and replaced:
-        rule = rule.limited_to(algorithms.names)
-        settings = settings.model_copy(update={"trials": rule})
+        rule = rule.limited_to(names_of(specs))
+        settings["trials"] = rule
     if rule:
-        rule = complete_rule(rule, protocol, data, measured, algorithms, node.at("trials"))
-    check_protocol_needs(protocol.part, protocol.spec.params, data, node.at("protocol"))
-    columns = check_columns(data, algorithms.specs, [one.name for one in measured], node)
-    resolved = partial(
-        _resolved,
-        node.doc,
-        settings,
-        protocol=protocol.resolved,
-        plugins=plugins,
-        data=data.resolved,
-        algorithms=algorithms.resolved,
-    )
-    design = design_of(resolved(), request.profile)
+        rule = complete_rule(rule, protocol, data, measured, specs, node.at("trials"))
+    part = find("protocol", protocol.name)
+    check_protocol_needs(part, protocol.params, data, node.at("protocol"))
+    check_replicates(data, specs, trials, rule, node.at("trials"))
+    columns = check_columns(data, specs, [one.name for one in measured], node)
+    settings |= {
+        "protocol": _as_entry(protocol),
+        "plugins": plugins,
+        "data": data.resolved,
+        "algorithms": algorithms,
+    }
+    design = design_of(_resolved(node.doc, settings), request.profile)
     setting = setting_of(design, measured, columns - data.texts)
     elsewhere = partial(request.elsewhere, metrics)
-    choice = Choice(data, algorithms, setting, measured, columns, elsewhere)
+    choice = Choice(data, specs, setting, measured, columns, elsewhere)
     check_displays([*figures, *tables], choice, changed=bool(overrides), replaced=replaced)
-    claims, dropped = read_claims(node, choice, design.family, request.unchanged())
-    read_models(node, "readings", Reading)
+    unchanged = request.unchanged()
+    claims, dropped = read_claims(node, written_claims, choice, design.family, unchanged)
     if rule and rule.until_decided and not claims and not request.resolved:
         raise ConfigError(
             "the experiment has no claims to decide.",
@@ -262,15 +270,15 @@ def _load(request: _Request) -> Experiment:
         )
     stop_if_any()
     return Experiment(
-        **{key: getattr(settings, key) for key in _AS_WRITTEN},
+        **{key: settings[key] for key in _AS_WRITTEN},
         profile=request.profile,
-        protocol=protocol.spec,
+        protocol=protocol,
         trials=trials,
         adaptive=rule,
         points=data.points,
         swept=data.swept,
-        algorithms=algorithms.specs,
-        metrics=[part.name for part in metrics],
+        algorithms=specs,
+        metrics=[metric.name for metric in metrics],
         figures=[display.spec for display in figures],
         tables=[display.spec for display in tables],
         claims=claims,
@@ -279,7 +287,14 @@ def _load(request: _Request) -> Experiment:
         folder=request.folder,
         variant=variant_name([*overrides, *request.options]),
         # Without the claims that were dropped.
-        resolved=resolved(),
+        resolved=_resolved(node.doc, settings),
+    )
+
+
+def _as_entry(protocol: PartSpec) -> str | dict[str, Any]:
+    """Return the protocol in the form of the YAML file, with defaults filled in."""
+    return (
+        {protocol.name: to_jsonable_python(protocol.params)} if protocol.params else protocol.name
     )
 
 
@@ -299,22 +314,33 @@ def _changed(node: Node, request: _Request, overrides: list[Override]) -> tuple[
     apply_profile(doc, profile)
     # Plugins come first, since other overrides may name the parts that they register.
     of_plugins = [one for one in overrides if one.key == "plugins"]
+    # Those in the folder of a run may be of others.
+    stored = not isinstance(request.source, dict) and is_run_folder(Path(request.source))
+    names = _plugin_names(node) if stored else []
+    agreed = dict(zip(names, plugin_files(request.folder, names, request.folder), strict=True))
     apply_overrides(doc, of_plugins)
     # A path on the command line is looked up in the working directory first.
     folders = [Path.cwd(), request.folder] if of_plugins else search_folders(request.folder)
-    plugins = _find_plugins(node.at("plugins"), folders)
+    plugins = _find_plugins(node.at("plugins"), [Path.cwd()] if stored else folders, agreed)
     load_plugins(plugins)
     apply_overrides(doc, [one for one in overrides if one.key != "plugins"])
     apply_overrides(doc, request.options)
     return plugins, replaced or any(one.section == "algorithms" for one in overrides)
 
 
-def _find_plugins(node: Node, folders: list[Path]) -> list[str]:
-    """Return the absolute paths of plugins."""
+def _plugin_names(node: Node) -> list[str]:
+    return [item.value for item in node.at("plugins").items if isinstance(item.value, str)]
+
+
+def _find_plugins(node: Node, folders: list[Path], agreed: dict[str, Path]) -> list[str]:
+    """Return the absolute paths of plugins; those of a run folder are known."""
     paths = []
     for item in node.items:
         name = item.value
         if not isinstance(name, str):
+            continue
+        if name in agreed:
+            paths.append(str(agreed[name]))
             continue
         relative = Path(name).expanduser()
         found = [path for path in (folder / relative for folder in folders) if path.is_file()]
@@ -330,57 +356,63 @@ def _find_plugins(node: Node, folders: list[Path]) -> list[str]:
     return paths
 
 
-def _read_settings(node: Node) -> Settings:
-    """Return the validated top level.
+def _read_settings(node: Node) -> dict[str, Any]:
+    """Return the settings that need no reader of their own, and report wrong ones.
 
-    A wrong value that no section depends on is reported, and its default is returned: so the
-    mistakes of the sections are found, too.
+    The value of a wrong setting is its default, so that the mistakes of the sections are found,
+    too.
 
     Raises
     ------
     ConfigError
-        If the top level has unknown keys, or sections of a wrong type.
+        If the top level has unknown keys.
     """
-    written = check_keys(node, node.value, Settings.model_fields)
-    if isinstance(written.get("paper"), dict):
-        paper = check_keys(node.at("paper"), written["paper"], PaperReference.model_fields)
-        written["paper"] = paper
-    deep = {*_LISTED, "data", "profiles"} - {"metrics"}
-    shallow = {key: _shallow(value) if key in deep else value for key, value in written.items()}
-    unknown, wrong = node.count, set()
-    try:
-        settings: Settings = read_value(model_adapter(Settings), shallow, "")
-    except BadValue as error:
-        for keys, message, remedy in error.found:
-            if len(keys) == 1 and keys[0] in _LISTED:
-                value = node.at(*keys).value
-                remedy = "Start each entry with a dash." if value else "List at least one."
-                if isinstance(value, dict):
-                    message = f"{keys[0]} must be a list, but is {show(value)}."
-            node.at(*keys).add(message, remedy)
-        wrong = {keys[0] if keys else "" for keys, _, _ in error.found}
-    if unknown or wrong - _ALONE.keys():
+    written, settings = node.value, {}
+    unknown = [key for key in written if key not in Settings.model_fields]
+    for key in unknown:
+        node.at(key).add(*unknown_key(key, Settings.model_fields))
+    for key, setting in Settings.model_fields.items():
+        here, value = node.at(key), written.get(key)
+        settings[key] = setting.get_default(call_default_factory=True)
+        if key not in written:
+            if setting.is_required():
+                node.add(f"'{key}' is missing.")
+        elif key in _OWN_READERS or (key in _LISTED and not isinstance(value, list)):
+            settings[key] = None if key == "metrics" else value
+            if key != "protocol":
+                _check_container(here, value)
+        else:
+            try:
+                settings[key] = read_value(
+                    adapter_of(Settings, key), value, key, setting.annotation
+                )
+            except BadValue as error:
+                here.add_all(error.found)
+                settings[key] = None if key == "metrics" else settings[key]
+    if unknown:
+        # The settings that were meant would change what is wrong in the others.
         node.diagnostics.stop_if_any()
-    if wrong:
-        kept = {key: value for key, value in shallow.items() if key not in wrong}
-        settings = read_value(model_adapter(Settings), _ALONE | kept, "")
-    return settings
+    return settings | ({} if isinstance(settings["name"], str) else {"name": _UNNAMED})
 
 
-def _shallow(value: Any) -> Any:
-    """Return a container without its contents, whose errors later checks describe better."""
-    if isinstance(value, dict):
-        return {}
-    if isinstance(value, list):
-        return [0] * min(len(value), 1)
-    return value
+def _check_container(node: Node, value: Any) -> None:
+    """Report a section that is neither a list nor, if it may be one, a mapping."""
+    key = str(node.keys[0])
+    wanted, kinds = _CONTAINERS.get(key, ("a list", (list,)))
+    if value == [] and key in ("data", "algorithms"):
+        wanted += " of at least 1 item"
+    elif isinstance(value, kinds):
+        return
+    remedy = "Start each entry with a dash." if value else "List at least one."
+    node.add(f"{key} must be {wanted}, but is {show(value)}.", remedy if key in _LISTED else "")
 
 
-def _resolved(doc: Document, settings: Settings, **sections: Any) -> dict[str, Any]:
-    """Return the settings with these sections, and figures, tables and claims from ``doc``."""
-    whole = {
-        **settings.model_dump(mode="json", exclude={"profiles"}, exclude_none=True),
-        **sections,
-        **{key: doc.get((key,)) for key in ("figures", "tables", "claims", "readings")},
-    }
+def _resolved(doc: Document, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as plain data, with figures, tables and claims from ``doc``."""
+    as_written = {key: doc.get((key,)) for key in ("figures", "tables", "claims", "readings")}
+    whole = {**settings, **as_written}
+    del whole["profiles"]
+    for key, value in whole.items():
+        if isinstance(value, BaseModel):
+            whole[key] = value.model_dump(mode="json", exclude_none=True)
     return {key: value for key, value in whole.items() if value not in (None, "", [])}

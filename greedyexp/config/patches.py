@@ -7,23 +7,24 @@ its place in a zip.
 from __future__ import annotations
 
 import typing
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from greedyexp.config.document import Document, Node, Place
 from greedyexp.config.reading import read_text
-from greedyexp.config.sections import entry_at, label_of, read_entries
+from greedyexp.config.sections import entry_at, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.parts import KINDS, Generator
+from greedyexp.core.parts import KINDS
 from greedyexp.core.registry import lookup
-from greedyexp.experiment.design import DEFAULT_PROTOCOL
 from greedyexp.experiment.messages import Keys, show
-from greedyexp.experiment.model import PROFILES, Settings
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.settings import DEFAULT_PROTOCOL, PROFILES, Settings
 from greedyexp.experiment.sweep import is_range, names_in
+
+Path = tuple[str, ...]
 
 _FIXED = ("name", "plugins", "profiles")
 CHANGEABLE = tuple(key for key in Settings.model_fields if key not in _FIXED)
@@ -48,72 +49,6 @@ class Override(NamedTuple):
     def section(self) -> str:
         """The first key, which is a key of the top level."""
         return self.key.partition(".")[0]
-
-
-class Target(NamedTuple):
-    """A setting that the command line can change.
-
-    Parameters
-    ----------
-    keys : key path
-        The mapping that holds the setting.
-    path : tuple of str
-        The keys of the setting inside the mapping.
-    parameters : Parameters, optional
-        The parameters that the mapping can sweep, if the setting fixes or sweeps some of them.
-    """
-
-    keys: Keys
-    path: tuple[str, ...]
-    parameters: Parameters | None = None
-
-    def put(self, doc: Document, value: Document) -> None:
-        """Set the value, and remove earlier settings of the same parameters."""
-        path = self.path
-        if self.parameters is not None:
-            if path[0] != "sweep" and _is_sweep(value.data, path[0], self.parameters):
-                path = ("sweep", *path)
-            change = value.data
-            for key in reversed(path):
-                change = {key: change}
-            _remove_parameters(doc, self.keys, names_in(change))
-        doc.graft((*self.keys, *path), value)
-
-    def append(self, doc: Document, override: Override) -> None:
-        """Append the items of the override to the list of this setting.
-
-        Raises
-        ------
-        ConfigError
-            If the setting is not a list of the top level, or the value is not a list.
-        """
-        keys, items = (*self.keys, *self.path), override.value.data
-        known = doc.get(keys)
-        if len(keys) > 1 or not isinstance([] if known is None else known, list):
-            raise ConfigError(
-                "+= adds to a list at the top level of the file, such as algorithms, but"
-                f" '{override.key}' is not one.",
-                place=override.source,
-                remedy=f"Set the whole value: {override.key}=...",
-            )
-        if not isinstance(items, list):
-            raise ConfigError(
-                f"+= adds the items of a list, but the value is {show(items)}.",
-                place=override.source,
-                remedy=f"Write {override.key}+=[...].",
-            )
-        if known is None:
-            doc.graft(keys, override.value)
-            return
-        for index in range(len(items)):
-            known.append(None)
-            doc.graft((*keys, len(known) - 1), override.value, (index,))
-
-
-def _is_sweep(value: Any, name: str, parameters: Parameters) -> bool:
-    """Return True for a list or a range that is not itself a value of the parameter."""
-    several = isinstance(value, list) or is_range(value)
-    return several and not parameters.accepts(name, value)
 
 
 def parse_override(text: str) -> Override:
@@ -158,19 +93,70 @@ def apply_overrides(doc: Document, overrides: Iterable[Override]) -> None:
         If a setting does not exist. The message suggests the closest one.
     """
     for override in overrides:
-        targets = _settable(doc, override.key)
-        _check_shape(doc, override, targets)
-        if override.key not in targets:
+        settings = _found(doc, override.key)
+        _check_shape(doc, override, bool(settings))
+        if not settings:
+            of_parts = [
+                prefix + key
+                for _, prefix, _, part in _parts(doc)
+                for key in _settings_of(*part, prefix)
+            ]
             raise ConfigError(
                 f"there is no setting '{override.key}'.",
                 place=override.source,
-                remedy=did_you_mean(override.key, targets),
+                remedy=did_you_mean(override.key, [*_plain_keys(), *of_parts]),
             )
-        for target in targets[override.key]:
+        for holder, path, parameters in settings:
             if override.appends:
-                target.append(doc, override)
+                _append(doc, (*holder, *path), override)
             else:
-                target.put(doc, override.value)
+                _put(doc, holder, path, override.value, parameters)
+
+
+def _put(
+    doc: Document, holder: Keys, path: Path, value: Document, parameters: Parameters | None
+) -> None:
+    """Set a value in a mapping, and remove earlier settings of the same parameters."""
+    if parameters is not None:
+        several = isinstance(value.data, list) or is_range(value.data)
+        # A list or a range sweeps the parameter, unless it is one of its values.
+        if path[0] != "sweep" and several and not parameters.accepts(path[0], value.data):
+            path = ("sweep", *path)
+        change = value.data
+        for key in reversed(path):
+            change = {key: change}
+        _remove_parameters(doc, holder, names_in(change))
+    doc.graft((*holder, *path), value)
+
+
+def _append(doc: Document, keys: Keys, override: Override) -> None:
+    """Append the items of an override to a list of the top level.
+
+    Raises
+    ------
+    ConfigError
+        If the setting is not such a list, or the value is not a list.
+    """
+    known, items = doc.get(keys), override.value.data
+    if len(keys) > 1 or not isinstance([] if known is None else known, list):
+        raise ConfigError(
+            "+= adds to a list at the top level of the file, such as algorithms, but"
+            f" '{override.key}' is not one.",
+            place=override.source,
+            remedy=f"Set the whole value: {override.key}=...",
+        )
+    if not isinstance(items, list):
+        raise ConfigError(
+            f"+= adds the items of a list, but the value is {show(items)}.",
+            place=override.source,
+            remedy=f"Write {override.key}+=[...].",
+        )
+    if known is None:
+        doc.graft(keys, override.value)
+        return
+    for index in range(len(items)):
+        known.append(None)
+        doc.graft((*keys, len(known) - 1), override.value, (index,))
 
 
 def apply_profile(doc: Document, profile: str) -> None:
@@ -251,74 +237,81 @@ def _protocol_name(protocol: Any) -> list[Any]:
     return list(protocol) if isinstance(protocol, dict) else [protocol]
 
 
-def _settable(doc: Document, wanted: str) -> dict[str, list[Target]]:
-    """Return the settings that the command line can change, by their dotted keys.
+def _found(doc: Document, key: str) -> list[tuple[Keys, Path, Parameters | None]]:
+    """Return the settings that a dotted key names; several entries may share a name.
 
-    If several entries share a name, its settings have a target in each of these entries. A
-    ``wanted`` key below ``trials.success`` is included, since any algorithm may be named there.
+    Each has the key path of a mapping, its keys in the mapping and, if the mapping may sweep it,
+    the parameters of the part. A label goes before a name.
     """
-    plain = (keys for keys in _paths(Settings) if keys != ("profiles",))
-    found = {".".join(keys): [Target((), keys)] for keys in plain}
-    if wanted.startswith("trials.success."):
-        found[wanted] = [Target((), tuple(wanted.split(".", 2)))]
-    data = doc.get(("data",))
-    blocks = range(len(data)) if isinstance(data, list) else ()
-    holders: list[Keys] = [("data", index) for index in blocks]
-    for holder in holders or [("data",)]:
-        of_block = _targets_in(holder, "generator", doc.get((*holder, "generator")))
-        prefix = ".".join(map(str, holder))
-        found |= {f"{prefix}.{key}": [target] for key, target in of_block.items()}
-        if not blocks:
-            # Only the blocks of a list have labels.
-            del found["data.label"]
-            # The prefix may be left out.
-            names = of_block.keys() - {*found, *Generator.reserved_keys}
-            found |= {name: [of_block[name]] for name in names}
-    protocol = entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL)
-    if protocol is not None:
-        of_protocol = _targets_in(("protocol", protocol.name), "protocol", protocol.name)
-        for key, target in of_protocol.items():
-            found[f"protocol.{key}"] = found[f"protocol.{protocol.name}.{key}"] = [target]
-    for section, kind in (("algorithms", "algorithm"), ("figures", "figure")):
-        by_name, by_label = defaultdict(list), defaultdict(list)
-        for entry in read_entries(Node(doc), section):
-            # A bare name becomes a mapping with that name.
-            holder = (*entry.node.keys[:2], entry.name)
-            for key, target in _targets_in(holder, kind, entry.name).items():
-                by_name[f"{section}.{entry.name}.{key}"].append(target)
-                by_label[f"{section}.{label_of(entry)}.{key}"].append(target)
-        # A label takes precedence over a name.
-        found |= by_name | by_label
-    return found
+    if key in _plain_keys() or key.startswith("trials.success."):
+        return [((), tuple(key.split(".", 2)), None)]
+    found: dict[int, list[tuple[Keys, Path, Parameters | None]]] = {}
+    for rank, prefix, holder, part in _parts(doc):
+        known = _settings_of(*part, prefix) if key.startswith(prefix) else {}
+        if (inner := key.removeprefix(prefix)) in known:
+            found.setdefault(rank, []).append((holder, *known[inner]))
+    return found[min(found)] if found else []
+
+
+@cache
+def _plain_keys() -> tuple[str, ...]:
+    """Return the dotted keys of the top level that the command line can change."""
+    return tuple(".".join(keys) for keys in _paths(Settings) if keys != ("profiles",))
 
 
 def _paths(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
     """Yield the key paths of a model, including those of nested models."""
     for name, field in model.model_fields.items():
         yield (name,)
-        for kind in typing.get_args(field.annotation):
+        listed = typing.get_origin(field.annotation) is list
+        for kind in () if listed else typing.get_args(field.annotation):
             if isinstance(kind, type(BaseModel)):
                 yield from ((name, *path) for path in _paths(kind))
 
 
-def _targets_in(holder: Keys, kind: str, name: Any) -> dict[str, Target]:
-    """Return the settings of a part in the mapping at ``holder``, by their dotted keys."""
+def _parts(doc: Document) -> Iterator[tuple[int, str, Keys, tuple[str, Any]]]:
+    """Yield a rank, the start of dotted keys, the mapping of a part, and its kind and name.
+
+    Of settings with the same dotted key, those of the lowest rank are meant.
+    """
+    data = doc.get(("data",))
+    listed = isinstance(data, list)
+    for index in range(len(data)) if listed else ():
+        holder: Keys = ("data", index)
+        yield 0, f"data.{index}.", holder, ("generator", doc.get((*holder, "generator")))
+    # The prefix may be left out.
+    for rank, prefix in () if listed else enumerate(("data.", "")):
+        yield rank, prefix, ("data",), ("generator", doc.get(("data", "generator")))
+    if protocol := entry_at(Node(doc, ("protocol",)), "protocol", DEFAULT_PROTOCOL):
+        name = protocol[0].name
+        for prefix in ("protocol.", f"protocol.{name}."):
+            yield 0, prefix, ("protocol", name), ("protocol", name)
+    for section, kind in (("algorithms", "algorithm"), ("figures", "figure")):
+        for entry, node in read_entries(Node(doc), section):
+            # A bare name becomes a mapping with that name.
+            holder = (*node.keys[:2], entry.name)
+            # Without a label both are the same.
+            for rank, name in enumerate(dict.fromkeys((entry.label, entry.name))):
+                yield rank, f"{section}.{name}.", holder, (kind, entry.name)
+
+
+def _settings_of(kind: str, name: Any, prefix: str) -> dict[str, tuple[Path, Parameters | None]]:
+    """Return the settings of a part by their dotted keys after a prefix, as in ``_found``."""
     part = lookup(kind, name) if isinstance(name, str) else None
-    parameters = None if part is None else Parameters(part)
+    parameters, reserved = Parameters(part) if part else None, KINDS[kind].reserved_keys
     names = parameters.names if parameters else []
-    reserved = KINDS[kind].reserved_keys
-    paths: list[tuple[str, ...]] = [(key,) for key in (*reserved, *names)]
     if "sweep" not in reserved:
-        return {key: Target(holder, (key,)) for key in names}
+        return {key: ((key,), None) for key in names}
+    paths: list[Path] = [("sweep",), *((key,) for key in names)]
     paths += [("sweep", key) for key in ("zip", *names)]
-    fixed = set(reserved) - {"sweep"}
-    return {
-        ".".join(path): Target(holder, path, None if path[0] in fixed else parameters)
-        for path in paths
-    }
+    known: dict[str, tuple[Path, Parameters | None]] = {key: ((key,), None) for key in reserved}
+    known |= {".".join(path): (path, parameters) for path in paths}
+    # Only the blocks of a list have labels, and a bare key is a parameter.
+    hidden = {"data.": ("label",), "": reserved}.get(prefix, ())
+    return {key: setting for key, setting in known.items() if key not in hidden}
 
 
-def _check_shape(doc: Document, override: Override, known: Container[str]) -> None:
+def _check_shape(doc: Document, override: Override, known: bool) -> None:
     """Raise ``ConfigError`` if the key does not fit the shape of the data or of ``trials``."""
     head, _, rest = override.key.partition(".")
     if head == "trials" and rest and not isinstance(doc.get(("trials",)), dict):
@@ -333,11 +326,13 @@ def _check_shape(doc: Document, override: Override, known: Container[str]) -> No
         return  # refused when the section is read
     if isinstance(data, list):
         last, number = len(data) - 1, rest.partition(".")[0]
-        bare = any(f"data.{index}.{override.key}" in known for index in range(len(data)))
         if not number.isdecimal() or int(number) > last:
-            if (head == "data" and rest) or (bare and override.key not in known):
+            of_block = any(
+                _found(doc, f"data.{index}.{override.key}") for index in range(len(data))
+            )
+            if (head == "data" and rest) or (of_block and not known):
                 raise ConfigError(
-                    f"data is a list here; select a block by its number from 0 to {last}.",
+                    f"data is a list here; select a block by its number from 0 to {last}.",  # noqa: S608 - no SQL
                     place=override.source,
                     remedy=f"For example: --set data.{last}.{override.key.rpartition('.')[2]}=...",
                 )

@@ -12,15 +12,19 @@ from typing import Any
 
 from greedyexp.config.data import Block, Data, Shape, Undeclared
 from greedyexp.config.document import Node
-from greedyexp.config.guards import describe, guarded
+from greedyexp.config.sections import describe, guarded
 from greedyexp.core.part import Part
-from greedyexp.core.parts import Algorithm, Generator, Protocol
-from greedyexp.core.registry import RESERVED_COLUMNS
+from greedyexp.core.parts import Algorithm, Generator, Metric, Protocol
+from greedyexp.core.registry import RESERVED_COLUMNS, find
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.model import AlgorithmSpec
 from greedyexp.experiment.parameters import Parameters
+from greedyexp.experiment.settings import AdaptiveTrials
+from greedyexp.losses.binding import loss_of, minimises_squares
 from greedyexp.protocols.fitting import check_folds
 
+# Parameters of generators that draw rows.
+_DRAWING = ("test_fraction", "resample", "n_samples")
 # Returns the traits that a part needs with these parameters.
 Needs = Callable[[dict[str, Any]], Container[str]]
 
@@ -181,6 +185,13 @@ def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
             f"tuning '{tuning}' {what} but {makes[0]} makes chains of them{makes[1]}.",
             f"Use protocol selection{others}.",
         )
+    copies = _maker("repeated_rows", data) if tuning == "cv" else None
+    if copies:
+        node.add(
+            f"cross-validation needs distinct rows, but {copies[0]} draws rows several times"
+            f"{copies[1]}, so that folds would share rows.",
+            "Use resample: halves, or another tuning.",
+        )
     if tuning == "theory" and part.theory is None:
         node.add(
             f"no theory prescribes the tuning of algorithm '{part.name}'.",
@@ -190,15 +201,53 @@ def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
         _check_trait("tuning 'theory'", trait, data, node)
 
 
+def check_replicates(
+    data: Data, specs: list[AlgorithmSpec], trials: int, rule: AdaptiveTrials | None, node: Node
+) -> None:
+    """Report trials that would repeat one data set, or a rule that takes splits for data sets."""
+    # Replicates with the same rows differ if an algorithm draws at random.
+    random = any(find("algorithm", spec.name).takes_rng for spec in specs)
+    for block in data.blocks:
+        shares = [block.generator.left_out_at(point) for point in block.points]
+        where = _where([share == 0 for share in shares], block)
+        if where is not None and trials > 1 and not random:
+            drawing = [name for name in _DRAWING if name in block.points[0]]
+            remedy = f", or draw rows with {' or '.join(drawing)}" if drawing else ""
+            node.add(
+                f"{block.named} gives the same rows in every replicate{where}, so {trials} trials"
+                " would repeat one result.",
+                f"Give trials: 1{remedy}.",
+            )
+        elif rule and not rule.until_decided and any(share is not None for share in shares):
+            node.add(
+                f"a rule for trials needs independent data sets, but {block.named} resamples the"
+                " rows of one.",
+                "Give a number of trials.",
+            )
+
+
 def check_criterion(specs: list[AlgorithmSpec], node: Node) -> None:
     """Report tuning by an information criterion of least squares for another loss."""
     for spec in specs if specs and specs[0].tuning == "ebic_robust" else ():
-        loss = spec.params.get("loss", "squared")
-        if loss != "squared":
+        if not minimises_squares(spec.params):
             node.add(
                 f"tuning 'ebic_robust' compares least-squares fits, but algorithm '{spec.label}'"
-                f" minimises loss '{loss}'.",
+                f" minimises loss {spec.params['loss']!r}.",
                 "Use tuning: cv.",
+            )
+            return
+
+
+def check_predictions(metrics: list[Metric], specs: list[AlgorithmSpec], node: Node) -> None:
+    """Report metrics that compare responses with predictions that are scores of classes."""
+    for metric, spec in itertools.product(metrics, specs):
+        loss = loss_of(spec.params)
+        # Losses with requirements are those of labels, which predict scores.
+        if metric.predicts and loss and loss.fixed_requirements:
+            node.add(
+                f"metric '{metric.name}' compares predictions with responses, but algorithm"
+                f" '{spec.label}' with loss '{loss.name}' predicts scores of classes.",
+                "Use a metric of classes, such as test_sign_error.",
             )
             return
 
@@ -225,14 +274,14 @@ def check_parameters(part: Algorithm, specs: list[AlgorithmSpec], data: Data, no
 
     The data may lack a trait that these parameters need, or may not have the right shape.
     """
+    node = node.scope()
     for spec in specs:
         with guarded("requires", part, node.place):
             needs = part.requirements_of(spec.params)
-        before = node.count
         for trait in needs:
             remedy = _remedy(part, spec, trait, data)
             _check_trait(f"algorithm '{spec.label}'", trait, data, node, remedy)
-        if node.count > before:
+        if node.wrong:
             return
     for spec, block in itertools.product(specs, data.blocks):
         message = f"impossible parameters of algorithm '{spec.label}'"
@@ -284,7 +333,7 @@ def check_needs_for(
     protocol: Protocol, params: dict[str, Any], specs: list[AlgorithmSpec], data: Data, node: Node
 ) -> None:
     """Report the first algorithm for which a protocol needs a trait that some data lack."""
-    needs_for, before = protocol.needs_for, node.count
+    needs_for, node = protocol.needs_for, node.scope()
     if needs_for is None:
         return
     for spec in specs:
@@ -295,7 +344,7 @@ def check_needs_for(
         for trait in needs:
             remedy = parameter_instead(protocol, params, trait, with_spec)
             _check_trait(who, trait, data, node, remedy)
-        if node.count > before:
+        if node.wrong:
             return
 
 

@@ -10,10 +10,10 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from greedyexp.config.patches import CHANGEABLE
 from greedyexp.core.part import Part
-from greedyexp.core.parts import Algorithm, Figure
+from greedyexp.core.parts import Algorithm
 from greedyexp.core.registry import parts
-from greedyexp.experiment.model import PROFILES, ClaimEntry, Reading, Settings
-from greedyexp.protocols.fitting import TUNINGS
+from greedyexp.experiment.own_keys import OWN_KEYS
+from greedyexp.experiment.settings import PROFILES, Settings
 
 Schema = dict[str, Any]
 
@@ -38,11 +38,6 @@ _RANGE: Schema = {
     "required": ["from", "to"],
     "oneOf": [{"required": ["num"]}, {"required": ["step"]}],
     "additionalProperties": False,
-}
-_LABEL = {"type": "string", "description": "Value of the block in the column 'data'."}
-_TEXTS = {
-    "title": "Title above the panels; by default the rows that `where` chooses.",
-    "caption": "What to see, in one or two sentences; stored with the files and not drawn.",
 }
 _GENERATOR = "Generator of the data, which determines the other keys."
 _TEMPLATE = "#/$defs/{model}"
@@ -107,8 +102,6 @@ def json_schema() -> Schema:
     properties["metrics"]["items"] = _choice("metric")
     for kind in ("algorithm", "figure", "table"):
         properties[f"{kind}s"]["items"] = _entries(kind, defs)
-    properties["claims"]["items"] = _of_model(ClaimEntry)
-    properties["readings"]["items"] = _of_model(Reading)
     changed = "Parameters of the data that the profile changes, or other blocks."
     any_data = {"description": changed, "anyOf": [{"type": "object"}, _ref("blocks")]}
     changeable = {key: properties[key] for key in CHANGEABLE} | {"data": any_data}
@@ -179,10 +172,11 @@ def _define_generator(part: Part, defs: Schema) -> None:
     """Define the settings of a generator, also as a block of data, which may have a label."""
     key, block = f"generator.{part.name}", f"block.{part.name}"
     defs[key] = _settings_of(part, defs)
+    label = defs[key]["properties"].pop("label")
     chosen = {"generator": {"const": part.name, "description": part.summary}}
     defs[key]["properties"] |= chosen
     same = {name: _ref(key, name) for name in defs[key]["properties"]}
-    defs[block] = defs[key] | {"properties": same | {"label": _LABEL}}
+    defs[block] = defs[key] | {"properties": same | {"label": label}}
 
 
 def _entries(kind: str, defs: Schema) -> Schema:
@@ -202,24 +196,22 @@ def _settings_of(part: Part, defs: Schema) -> Schema:
     """Return the mapping of a part's parameters, with its other keys."""
     parameters = _parameters(part, defs)
     properties = dict(parameters)
-    if isinstance(part, Algorithm):
-        properties["label"] = {"type": "string", "description": "Label in rows and figures."}
-        if part.takes_grid:
-            properties["tuning"] = {
-                "enum": list(TUNINGS),
-                "description": "Rule that chooses a point of the path.",
-            }
-            properties["folds"] = {
-                "type": "integer",
-                "minimum": 2,
-                "default": 5,
-                "description": "Folds of the cross-validation, if the tuning is 'cv'.",
-            }
-    if isinstance(part, Figure):
-        properties |= {key: {"type": "string", "description": text} for key, text in _TEXTS.items()}
+    properties |= _own_keys(part)
     if "sweep" in part.reserved_keys:
         properties["sweep"] = _sweep(part, parameters, defs)
     return {"description": part.summary, **_object(properties, closed=True)}
+
+
+def _own_keys(part: Part) -> Schema:
+    """Return the schemas of the keys of a part's entries beside parameters and sweep."""
+    model = OWN_KEYS.get(part.kind)
+    properties: Schema = _of_model(model)["properties"] if model else {}
+    untuned = isinstance(part, Algorithm) and not part.takes_grid
+    return {
+        key: {word: value for word, value in schema.items() if (word, value) != ("default", None)}
+        for key, schema in properties.items()
+        if not (untuned and key in ("tuning", "folds"))
+    }
 
 
 def _sweep(part: Part, parameters: Schema, defs: Schema) -> Schema:

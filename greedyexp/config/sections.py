@@ -1,57 +1,57 @@
-"""Entries of sections, and the parameters of parts with their sweeps."""
+"""What sections share: entries, parameters with their sweeps, and checks that hold for any part."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from greedyexp.config.document import Node
-from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.config.document import Node, Place
+from greedyexp.core.errors import (
+    ConfigError,
+    PluginError,
+    UserError,
+    did_you_mean,
+    message_of,
+)
 from greedyexp.core.part import Part
 from greedyexp.core.registry import find
-from greedyexp.experiment.messages import dotted, show
-from greedyexp.experiment.model import PartSpec
-from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
-from greedyexp.experiment.sweep import Range, is_range, read_range, zip_groups
+from greedyexp.experiment.messages import Keys, Mistake, below, show
+from greedyexp.experiment.own_keys import OWN_KEYS
+from greedyexp.experiment.parameters import (
+    BadValue,
+    Parameters,
+    is_number,
+    model_adapter,
+    read_value,
+    same_value,
+)
+from greedyexp.experiment.settings import Entry, read_entry
+from greedyexp.experiment.sweep import Axis, is_range, read_sweep, rows_of
+from greedyexp.results.words import number_text
 
 Model = TypeVar("Model", bound=BaseModel)
 Registered = TypeVar("Registered", bound=Part)
 
-
-@dataclass(frozen=True)
-class Entry:
-    """An entry of ``algorithms``, ``figures`` and the like, or the protocol.
-
-    Parameters
-    ----------
-    name : str
-    settings : dict
-        The settings as written in the file.
-    node : Node
-        The settings, or the name if there are none.
-    """
-
-    name: str
-    settings: dict[str, Any]
-    node: Node
+# Maximum number of rows of an experiment.
+_MAX_ROWS = 10_000_000
 
 
-def read_entries(node: Node, section: str) -> list[Entry]:
-    """Return the well-formed entries of a section; report the others."""
-    found = (entry_at(item, f"an entry of {section}") for item in node.at(section).items)
+def read_entries(node: Node, section: str) -> list[tuple[Entry, Node]]:
+    """Return the well-formed entries of a section, each as by ``entry_at``; report the others."""
+    found = [entry_at(item, f"an entry of {section}") for item in node.at(section).items]
     return [entry for entry in found if entry is not None]
 
 
-def entry_at(node: Node, what: str, default: str | None = None) -> Entry | None:
-    """Return the entry at a node, ``name`` or ``{name: settings}``; None after an error.
+def entry_at(node: Node, what: str, default: str | None = None) -> tuple[Entry, Node] | None:
+    """Return the entry at a node, and the node of its settings; None after an error.
 
     Parameters
     ----------
@@ -61,68 +61,12 @@ def entry_at(node: Node, what: str, default: str | None = None) -> Entry | None:
         Name of the entry if there is none at the node.
     """
     item = default if node.value is None else node.value
-    if isinstance(item, str):
-        return Entry(item, {}, node)
-    if not isinstance(item, dict) or not item:
-        node.add(f"{what} must be a name or 'name: {{...}}', but is {show(item)}.")
-        return None
-    name, settings = next(iter(item.items()))
-    if len(item) > 1:
-        node.at(list(item)[1]).add(
-            f"{what} must have one name, but has {', '.join(item)}.",
-            f"Indent the settings below '{name}:'.",
-        )
-        return None
-    if settings is not None and not isinstance(settings, dict):
-        node.at(name).add(f"the settings of '{name}' must be a mapping, but are {show(settings)}.")
-        return None
-    return Entry(name, settings or {}, node.at(name))
-
-
-def label_of(entry: Entry) -> str:
-    """Return the label of an entry, or its name if it has no label."""
-    label = entry.settings.get("label")
-    return label if isinstance(label, str) else entry.name
-
-
-def check_label(node: Node, label: Any) -> None:
-    """Report a label that is not a single line of text, or cannot be typeset."""
-    if not isinstance(label, str) or not label.isprintable() or label.strip() != label or not label:
-        node.add(
-            f"label must be a single line of text without spaces around it, but is {show(label)}."
-        )
-    check_math(node, label)
-
-
-def check_math(node: Node, text: Any) -> None:
-    """Report mathematics between dollar signs that cannot be typeset."""
-    # Matplotlib takes long to import, and few texts have mathematics.
-    if not isinstance(text, str) or text.count("$") < 2:
-        return
-    from matplotlib.cbook import is_math_text
-    from matplotlib.mathtext import MathTextParser
-
-    if not is_math_text(text):
-        return
     try:
-        MathTextParser("path").parse(text)
-    except ValueError:
-        node.add(
-            f"the mathematics between dollar signs cannot be typeset: {show(text)}.",
-            r"Correct it, or write \$ for a dollar sign.",
-        )
-
-
-def check_keys(node: Node, written: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Report unknown keys of a mapping and return the others."""
-    for key in written:
-        if key not in known:
-            remedy = did_you_mean(str(key), known)
-            if str(key).count("(") != str(key).count(")"):
-                # Inside {...} YAML ends an unquoted text at a comma.
-                remedy = "Put a text with a comma in quotes."
-            node.at(key).add(f"unknown key '{key}'.", remedy)
-    return {key: value for key, value in written.items() if key in known}
+        entry = read_entry(item, what)
+    except BadValue as error:
+        node.add_all(error.found)
+        return None
+    return entry, node if isinstance(item, str) else node.at(entry.name)
 
 
 def read_models(node: Node, section: str, model: type[Model]) -> list[tuple[Node, Model]]:
@@ -135,9 +79,8 @@ def read_models(node: Node, section: str, model: type[Model]) -> list[tuple[Node
                 f"Write {', '.join(f'{name}: ...' for name in list(model.model_fields)[:3])}.",
             )
             continue
-        written = check_keys(item, item.value, model.model_fields)
         try:
-            found.append((item, read_value(model_adapter(model), written, "")))
+            found.append((item, read_value(model_adapter(model), item.value, "", model)))
         except BadValue as error:
             item.add_all(error.found)
     return found
@@ -155,56 +98,8 @@ def find_part(kind: type[Registered], name: str, node: Node) -> Registered | Non
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Parameters that vary together.
-
-    Parameters
-    ----------
-    names : tuple of str
-        One parameter, or all parameters of one zip.
-    columns : tuple of list or Range
-        The values of each parameter as written, all of the same length.
-    nodes : tuple of Node
-        The node of each column, which locates errors.
-    """
-
-    names: tuple[str, ...]
-    columns: tuple[list[Any] | Range, ...]
-    nodes: tuple[Node, ...]
-
-    @property
-    def count(self) -> int:
-        """Number of steps, found without computing the values."""
-        return _count(self.columns[0])
-
-    def rows(self, parameters: Parameters) -> list[tuple[Any, ...]]:
-        """Return the validated values, one tuple for each step; report invalid ones."""
-        columns = []
-        for name, column, node in zip(self.names, self.columns, self.nodes, strict=True):
-            values = []
-            for index, value in enumerate(column):
-                try:
-                    values.append(parameters.read(name, value))
-                except BadValue as error:
-                    (node if isinstance(column, Range) else node.at(index)).add_all(error.found)
-            columns.append(values)
-        if len({len(column) for column in columns}) > 1:
-            return []
-        rows = list(zip(*columns, strict=True))
-        seen = set()
-        for index, row in enumerate(rows):
-            if sort_key(row) in seen:
-                value = " and ".join(show(item) for item in row)
-                self.nodes[0].at(index).add(
-                    f"the sweep of {' and '.join(self.names)} has {value} twice."
-                )
-            seen.add(sort_key(row))
-        return rows
-
-
-@dataclass(frozen=True)
-class Assigned:
-    """The parameters of a part that a mapping fixes or sweeps.
+class PartSettings:
+    """The parameters of a part that an entry fixes or sweeps.
 
     Parameters
     ----------
@@ -212,109 +107,124 @@ class Assigned:
     fixed : dict
         Validated values.
     axes : list of Axis
-    node : Node
-        The node of the mapping.
+    mistakes : list of Mistake
+        Each with the keys from the settings of the entry.
+    keys : Section or None
+        The other keys of the entry, such as its label; None after a mistake in them.
     """
 
     parameters: Parameters
     fixed: dict[str, Any]
     axes: list[Axis]
-    node: Node
-
-    @cached_property
-    def names(self) -> set[str]:
-        """The swept parameters."""
-        return {name for axis in self.axes for name in axis.names}
+    mistakes: list[Mistake]
+    keys: Any
 
     @property
     def order(self) -> list[str]:
         """The swept parameters in the order of the signature."""
-        return [name for name in self.parameters.names if name in self.names]
+        swept = {name for axis in self.axes for name in axis.columns}
+        return [name for name in self.parameters.names if name in swept]
 
     @property
     def size(self) -> int:
         """Number of combinations, found without computing them."""
-        return math.prod(axis.count for axis in self.axes)
+        return math.prod(axis.size for axis in self.axes)
 
     @property
     def constant(self) -> dict[str, Any]:
-        """The fixed values, and the defaults of the others."""
-        return {**self.parameters.defaults, **self.fixed}
+        """The fixed values, and the defaults of the others, in the order of the signature."""
+        values = {**self.parameters.defaults, **self.fixed}
+        return {name: values[name] for name in self.parameters.names if name in values}
 
     @property
     def resolved(self) -> dict[str, Any]:
         """The parameters that are not swept, as plain data."""
-        return {k: to_jsonable_python(v) for k, v in self.constant.items() if k not in self.names}
+        values, swept = {**self.parameters.defaults, **self.fixed}, self.order
+        return {name: to_jsonable_python(v) for name, v in values.items() if name not in swept}
 
-    def combinations(self) -> list[dict[str, Any]] | None:
-        """Return all parameters at every combination; None after an error."""
-        before, constant = self.node.count, self.constant
-        rows = [axis.rows(self.parameters) for axis in self.axes]
-        if self.node.count > before:
-            return None
-        names = [name for axis in self.axes for name in axis.names]
-        found = []
-        for steps in itertools.product(*rows):
-            values = dict(zip(names, itertools.chain.from_iterable(steps), strict=True))
-            found.append(
-                {name: values.get(name, constant.get(name)) for name in self.parameters.names}
-            )
-        return found
+    def combinations(self) -> list[dict[str, Any]]:
+        """Return all parameters at every combination; mistakes in the values are added."""
+        names, constant = self.parameters.names, self.constant
+        rows = rows_of([self._read(axis) for axis in self.axes])
+        return [{n: row[n] if n in row else constant.get(n) for n in names} for row in rows]
+
+    def _read(self, axis: Axis) -> dict[str, list[Any]]:
+        """Return the validated columns of an axis; empty ones after a mistake."""
+        columns: dict[str, list[Any]] = {}
+        before = len(self.mistakes)
+        for name, column in axis.columns.items():
+            columns[name] = []
+            for index, value in enumerate(column):
+                try:
+                    columns[name].append(self.parameters.read(name, value))
+                except BadValue as error:
+                    here = (name, index) if isinstance(column, list) else (name,)
+                    self.mistakes.extend(below((*axis.keys, *here), error.found))
+        if len(self.mistakes) > before:
+            return {name: [] for name in columns}
+        for name, column in columns.items():
+            self.mistakes.extend(alike((*axis.keys, name), f"the sweep of {name}", column))
+        seen = set()
+        for index, row in enumerate(zip(*columns.values(), strict=True)):
+            if (key := sort_key(row)) in seen:
+                value, first = " and ".join(map(show, row)), next(iter(columns))
+                message = f"the sweep of {' and '.join(columns)} has {value} twice."
+                self.mistakes.append(((*axis.keys, first, index), message, ""))
+            seen.add(key)
+        return columns
 
 
-def read_assigned(
-    part: Part, node: Node, written: dict[str, Any], *, labelled: bool = True
-) -> Assigned:
-    """Return the parameters that the mapping ``written`` at a node fixes or sweeps.
+def read_part(part: Part, written: Mapping[str, Any], *, labelled: bool = True) -> PartSettings:
+    """Return the parameters that the settings of an entry fix or sweep.
 
-    Unknown names, wrong values and parameters without a value are reported; unless ``labelled``,
-    no remedy suggests a label.
+    Unknown names, wrong values and parameters without a value are its mistakes; unless
+    ``labelled``, no remedy suggests a label.
     """
-    parameters, own, before = Parameters(part), part.reserved_keys, node.count
-    known = [*parameters.names, *(key for key in own if labelled or key != "label")]
-    fixed = {}
+    parameters, own, keys = Parameters(part), part.reserved_keys, None
+    fixed: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    if model := OWN_KEYS.get(part.kind):
+        given = {key: written[key] for key in model.model_fields if key in written}
+        if given.get("tuning", "") is None:
+            del given["tuning"]
+        try:
+            keys = read_value(model_adapter(model), given, "")
+        except BadValue as error:
+            mistakes += error.found
     for name, value in written.items():
-        here = node.at(name)
         if name in own:
             continue
         if name not in parameters.names:
-            here.add(
-                f"{part.kind} '{part.name}' has no parameter '{name}'.",
-                did_you_mean(name, known),
-            )
+            known = [*parameters.names, *(key for key in own if labelled or key != "label")]
+            message = f"{part.kind} '{part.name}' has no parameter '{name}'."
+            mistakes.append(((name,), message, did_you_mean(name, known)))
             continue
         try:
             fixed[name] = parameters.read(name, value)
         except BadValue as error:
             if "sweep" in own and _meant_to_sweep(parameters, name, value):
-                here.add(
-                    f"{name} takes one value here, but is {show(value)}.",
-                    "To vary it, write it below 'sweep:'.",
-                )
+                message = f"{name} takes one value here, but is {show(value)}."
+                mistakes.append(((name,), message, "To vary it, write it below 'sweep:'."))
             else:
-                here.add_all(error.found)
-    axes = _axes(node.at("sweep"), parameters) if "sweep" in own else []
-    assigned = Assigned(parameters, fixed, axes, node)
-    for name in sorted(written.keys() & assigned.names):
-        node.at(name).add(f"{name} has one value here, but is also swept.", "Keep one of the two.")
+                mistakes += below((name,), error.found)
+    axes, wrong = read_sweep(written.get("sweep"), part=part) if "sweep" in own else ([], [])
+    swept = {name for axis in axes for name in axis.columns}
+    mistakes += wrong
+    for name in sorted(written.keys() & swept):
+        message = f"{name} has one value here, but is also swept."
+        mistakes.append(((name,), message, "Keep one of the two."))
     # Do not report missing parameters after a misspelt name or a wrong value.
-    missing = parameters.required() if node.count == before else []
-    for name in missing:
-        if name not in written and name not in assigned.names:
-            node.add(f"{part.kind} '{part.name}' needs a value for '{name}'.")
-    return assigned
+    for name in () if mistakes else parameters.required():
+        if name not in written and name not in swept:
+            mistakes.append(((), f"{part.kind} '{part.name}' needs a value for '{name}'.", ""))
+    return PartSettings(parameters, fixed, axes, mistakes, keys)
 
 
-def read_spec(part: Part | None, entry: Entry) -> PartSpec | None:
-    """Return a part with all its parameters; None after an error."""
-    if part is None:
-        return None
-    before = entry.node.count
-    assigned = read_assigned(part, entry.node, entry.settings)
-    if entry.node.count > before:
-        return None
-    params = assigned.constant
-    return PartSpec(part.name, {name: params[name] for name in assigned.parameters.names})
+def read_params(part: Part, entry: Entry, node: Node) -> dict[str, Any] | None:
+    """Return all parameters of a part without a sweep; None after an error."""
+    settings = read_part(part, entry.settings)
+    node.add_all(settings.mistakes)
+    return None if settings.mistakes else settings.constant
 
 
 def _meant_to_sweep(parameters: Parameters, name: str, value: Any) -> bool:
@@ -323,81 +233,19 @@ def _meant_to_sweep(parameters: Parameters, name: str, value: Any) -> bool:
     return is_range(value)
 
 
-def _axes(node: Node, parameters: Parameters) -> list[Axis]:
-    """Return the axes of a ``sweep:`` mapping: parameter -> list or range, and ``zip``."""
-    sweep = node.value
-    if sweep is None:
-        return []
-    if not isinstance(sweep, dict):
-        node.add(f"sweep must be a mapping, but is {show(sweep)}.")
-        return []
-    axes: list[Axis] = []
-    for name, value in sweep.items():
-        if name != "zip":
-            axes += _axis(node.at(name), {name: node.at(name)}, parameters)
-            continue
-        zipped = node.at("zip")
-        for group in zipped.items if isinstance(value, list) else [zipped]:
-            if isinstance(group.value, dict) and group.value:
-                columns = {each: group.at(each) for each in group.value}
-                axes += _axis(group, columns, parameters)
-            else:
-                group.add(f"zip must map parameters to lists, but is {show(group.value)}.")
-        if not zip_groups(sweep):
-            zipped.add("zip is empty.")
-    seen: set[str] = set()
-    for axis in axes:
-        for name, here in zip(axis.names, axis.nodes, strict=True):
-            if name in seen:
-                here.add(f"{name} is swept twice (see {dotted(here.keys)}).", "Keep one.")
-            seen.add(name)
-    return axes
+def alike(keys: Keys, what: str, values: Iterable[Any]) -> Iterator[Mistake]:
+    """Yield a mistake for different values that are equal up to rounding or in print.
 
-
-def _axis(node: Node, columns: dict[str, Node], parameters: Parameters) -> Iterator[Axis]:
-    """Yield the axis of parameters that vary together; nothing after an error."""
-    read = {}
-    for name, here in columns.items():
-        if name in parameters.names:
-            read[name] = _column(name, here)
-        else:
-            part = parameters.part
-            here.add(
-                f"{part.kind} '{part.name}' has no parameter '{name}' to sweep.",
-                did_you_mean(name, parameters.names),
-            )
-    values = tuple(column for column in read.values() if column is not None)
-    if len(values) < len(columns):
-        return
-    if len({_count(column) for column in values}) > 1:
-        counts = ", ".join(f"{name} has {_count(c)}" for name, c in zip(read, values, strict=True))
-        node.add(f"the lists below zip must have equal lengths, but {counts}.")
-        return
-    yield Axis(tuple(columns), values, tuple(columns.values()))
-
-
-def _count(column: list[Any] | Range) -> int:
-    return column.count if isinstance(column, Range) else len(column)
-
-
-def _column(name: str, node: Node) -> list[Any] | Range | None:
-    """Return the values written for one swept parameter; None after an error."""
-    value = node.value
-    if isinstance(value, list):
-        if not value:
-            node.add(f"the sweep of {name} is empty.")
-        return value or None
-    if isinstance(value, dict):
-        try:
-            return read_range(value, name)
-        except BadValue as error:
-            node.add_all(error.found)
-        return None
-    node.add(
-        f"the sweep of {name} must be a list or a range, but is {show(value)}.",
-        f"For one value move {name} out of the sweep.",
-    )
-    return None
+    They would be several points that choices of rows and printed tables do not tell apart.
+    """
+    for low, high in itertools.pairwise(sorted(values, key=sort_key)):
+        numbers = is_number(low) and is_number(high)
+        printed_alike = numbers and number_text(low) == number_text(high)
+        if low != high and (printed_alike or same_value(low, high)):
+            message = f"{what} has {low!r} and {high!r}, which look the same in print."
+            remedy = "Keep one of them, or give values that differ in their first four digits."
+            yield keys, message, remedy
+            return
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
@@ -411,3 +259,83 @@ def sort_key(value: Any) -> tuple[Any, ...]:
     if isinstance(value, (list, tuple)):
         return (3, tuple(sort_key(item) for item in value))
     return (4, json.dumps(value, sort_keys=True, default=str))
+
+
+def check_size(node: Node, points: int, trials: int, algorithms: int | None = None) -> bool:
+    """Report too many replicates, or rows if ``algorithms`` is given; return False if so."""
+    if points * trials * (1 if algorithms is None else algorithms) > _MAX_ROWS:
+        also, made = "", "replicates"
+        if algorithms is not None:
+            also, made = f", {algorithms} algorithm(s)", "rows"
+        node.add(
+            f"{points} point(s), {trials} trial(s){also} make more than {_MAX_ROWS} {made}.",
+            "Sweep fewer values or lower trials.",
+        )
+        return False
+    return True
+
+
+def describe(point: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return ``p = 64, s = 6``: a point by the parameters that distinguish it."""
+    return ", ".join(f"{name} = {show(point[name])}" for name in names)
+
+
+@contextmanager
+def guarded(function: str, part: Part, place: Place) -> Iterator[None]:
+    """Turn exceptions of a function that a part declares into errors of its plugin.
+
+    Raises
+    ------
+    PluginError
+        If the function raises anything but a ``UserError``. A ``UserError`` is raised again with
+        the place.
+    """
+    try:
+        yield
+    except UserError as error:
+        error.place = error.place or str(place)
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"the {function} of {part.kind} '{part.name}' raised {type(error).__name__}: {error}.",
+            place=str(place),
+        ) from error
+
+
+def refusal(
+    message: str,
+    check: Callable[[Any], None],
+    cases: Iterable[tuple[dict[str, Any], int, Any]],
+    names: Iterable[str] = (),
+    total: int = 1,
+) -> str | None:
+    """Return a message about the first impossible point and the number of others, or None.
+
+    Parameters
+    ----------
+    message : str
+        Start of the sentence, such as ``impossible data``.
+    check : callable
+        Raises ``ValueError`` with a sentence for an impossible argument.
+    cases : iterable of (point, count, argument)
+        The first of ``count`` points with the same argument.
+    names : iterable of str
+        Parameters that distinguish points.
+    total : int
+        Number of points of the sweep.
+    """
+    first, text, affected = None, "", 0
+    for point, count, argument in cases:
+        try:
+            check(argument)
+        except ValueError as error:
+            if first is None:
+                first, text = point, message_of(error).rstrip(".")
+            affected += count
+    if first is None:
+        return None
+    at = describe(first, names)
+    where = f" at {at}" if at else ""
+    more = affected - 1
+    others = f" ({more} more of the {total} points are impossible.)" if more else ""
+    return f"{message}{where}: {text}.{others}"

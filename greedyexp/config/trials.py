@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from greedyexp.config.algorithms import Algorithms
+from greedyexp.config.algorithms import names_of
 from greedyexp.config.data import Data
 from greedyexp.config.document import Node
-from greedyexp.config.protocol import ProtocolEntry
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.experiment.design import DATA_COLUMN, DECIDED
-from greedyexp.experiment.model import AdaptiveTrials
+from greedyexp.core.registry import find
+from greedyexp.experiment.design import DATA_COLUMN
+from greedyexp.experiment.model import AlgorithmSpec, PartSpec
 from greedyexp.experiment.parameters import is_number
+from greedyexp.experiment.settings import DECIDED, AdaptiveTrials
 from greedyexp.protocols.base import Measured
 
 UNTIL_DECIDED, MAX_TRIALS = "--until-decided", "--max-trials"
@@ -64,33 +65,36 @@ class UntilDecided:
 
 def complete_rule(
     rule: AdaptiveTrials,
-    protocol: ProtocolEntry,
+    protocol: PartSpec,
     data: Data,
     measured: Sequence[Measured],
-    algorithms: Algorithms,
+    algorithms: list[AlgorithmSpec],
     node: Node,
 ) -> AdaptiveTrials:
     """Return a rule for trials with its success metrics filled in; report impossible settings."""
     if rule.min > rule.max:
         node.at("min").add(f"min = {rule.min} is more than max = {rule.max}.")
     if rule.until_decided:
-        _check_decided(rule, node)
+        if rule.success:
+            node.at("success").add(
+                "the claims name their metrics, so trials until they are decided have no"
+                " `success`.",
+                "Remove it.",
+            )
         return rule
     # A rule needs one row for each replicate.
     keyed = any(column.kind == "key" for column in measured)
     metrics = [] if keyed else [one.name for one in measured if one.kind == "success"]
-    if not metrics and (keyed or not protocol.part.metrics):
+    if not metrics and (keyed or not find("protocol", protocol.name).metrics):
         node.add(
-            f"protocol '{protocol.part.name}' does not give one success (0 or 1) for each"
+            f"protocol '{protocol.name}' does not give one success (0 or 1) for each"
             " replicate, as a rule for trials requires.",
             "Give a number of trials.",
         )
         return rule
-    if (rule.until is None) == (rule.locate is None):
-        node.add("adaptive trials need either 'until' or 'locate'.", "Keep one of them.")
     if rule.locate is not None:
         _check_locate(rule.locate.of, data, node.at("locate", "of"))
-    known = {*algorithms.names, "default"}
+    known = {*names_of(algorithms), "default"}
     for key, metric in rule.success.items():
         here = node.at("success", key)
         if key not in known:
@@ -107,17 +111,6 @@ def complete_rule(
         node.add("no metric of the experiment is a success (0 or 1).", "List one.")
     default = {"default": metrics[0]} if metrics else {}
     return rule.model_copy(update={"success": default | rule.success})
-
-
-def _check_decided(rule: AdaptiveTrials, node: Node) -> None:
-    """Report what a rule by claims does not use."""
-    if rule.locate is not None:
-        node.add("adaptive trials need either 'until' or 'locate'.", "Keep one of them.")
-    if rule.success:
-        node.at("success").add(
-            "the claims name their metrics, so trials until they are decided have no `success`.",
-            "Remove it.",
-        )
 
 
 def _check_locate(name: str, data: Data, node: Node) -> None:

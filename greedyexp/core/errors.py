@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import inspect
 import os
 import traceback
@@ -11,9 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from greedyexp.core.listing import listed
+from greedyexp.core.listing import listed, shortened
 
 MOST_NAMES = 16
+# Characters of a message, and of one that code of others wrote.
+_LONGEST = 2000
+_LONGEST_OF_OTHERS = 500
 
 
 class UserError(Exception):
@@ -32,8 +36,9 @@ class UserError(Exception):
     exit_code = 2
 
     def __init__(self, message: str, *, place: str | None = None, remedy: str | None = None):
-        super().__init__(message)
-        self.message = message
+        # Labels and values in a sentence may come from somebody else's file.
+        self.message = shortened(message, _LONGEST)
+        super().__init__(self.message)
         self.place = place
         self.remedy = remedy
 
@@ -63,12 +68,29 @@ class InstallationError(UserError):
     """The installed package is incomplete."""
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of any exception as one line of bounded length; it may be empty."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "its message cannot be read"
+    return " ".join(said.split())[:_LONGEST_OF_OTHERS]
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return True if the system gave no memory to Python, to a library or to a new thread."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    said = ("failed to map segment", "annot allocate memory", "can't start new thread")
+    return isinstance(error, (ImportError, RuntimeError)) and any(one in str(error) for one in said)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a remedy with the closest known name, or with all names if none is close."""
     names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
-        return f"Did you mean '{near[0]}'?"
+        return f"Did you mean '{shortened(near[0])}'?"
     return f"Known: {listed(names, MOST_NAMES)}." if names else ""
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import inspect
 import keyword
 import typing
-from collections.abc import Callable, Container, Mapping
+import warnings
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from greedyexp.core.errors import PluginError, place_of
+from greedyexp.core.errors import PluginError, UserError, place_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -53,6 +54,44 @@ def _called_by_parameters(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **{names.get(name, name): value for name, value in params.items()})
 
     return call
+
+
+def _named(annotation: object) -> str:
+    if isinstance(annotation, type):
+        return f"{annotation.__module__}.{annotation.__qualname__}".removeprefix("builtins.")
+    return str(annotation)
+
+
+class NotRun:
+    """Stands in for a function of a plugin that was not run, and for a sequence of its texts.
+
+    Parameters
+    ----------
+    error : UserError
+        Raised by each use.
+    positional, parameters : iterable of str
+        The arguments of the function.
+    """
+
+    # Of no module, so that its part does not count as one of greedyexp.
+    __module__ = ""
+    __doc__ = ""
+
+    def __init__(
+        self, error: UserError, positional: Iterable[str] = (), parameters: Iterable[str] = ()
+    ):
+        kind = inspect.Parameter
+        arguments = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in positional]
+        for name in parameters:
+            argument = f"{name}_" if keyword.iskeyword(name) else name
+            arguments.append(kind(argument, kind.KEYWORD_ONLY, default=None))
+        self.error = error
+        self.__signature__ = inspect.Signature(arguments)
+
+    def __call__(self, *_: Any, **__: Any) -> typing.NoReturn:
+        raise self.error
+
+    __iter__ = __call__
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +163,11 @@ class Part:
         return (getattr(self.function, "__module__", None) or "").startswith("greedyexp.")
 
     @property
+    def stands_in(self) -> bool:
+        """True if the part stands in for one of a plugin that was not run."""
+        return isinstance(inspect.unwrap(self.function), NotRun)
+
+    @property
     def place(self) -> str | None:
         """``file:line`` of the function."""
         return place_of(self.function)
@@ -176,6 +220,34 @@ class Part:
         if len(by_position) < expected and not variable:
             names = ", ".join(self.positional)
             self._refuse(f"must take the positional arguments {names}", f"Write {example}.")
+
+    def check_parameters(self) -> None:
+        """Raise ``PluginError`` if the annotations of parameters cannot be represented in YAML."""
+        from pydantic import create_model
+        from pydantic.errors import PydanticUserError
+
+        try:
+            fields = self.parameters.model_fields
+        except (NameError, TypeError, PydanticUserError) as error:
+            raise PluginError(
+                f"the annotations of {self.kind} '{self.name}' cannot be read: {error}.",
+                place=self.place,
+            ) from None
+        for name, field in fields.items():
+            own: dict[str, Any] = {name: (field.annotation, field)}
+            try:
+                # Defaults that JSON cannot represent warn here and are an error when they are read.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model = create_model(name, __config__=self.parameters.model_config, **own)
+                    model.model_json_schema()
+            except PydanticUserError:
+                raise PluginError(
+                    f"the type of parameter '{name}' of {self.kind} '{self.name}' cannot be"
+                    f" represented in YAML: {_named(field.annotation)}.",
+                    place=self.place,
+                    remedy="Use a number, string, list or mapping, such as list[float].",
+                ) from None
 
     def _refuse(self, message: str, remedy: str | None = None) -> typing.NoReturn:
         raise PluginError(f"{self.kind} '{self.name}' {message}.", place=self.place, remedy=remedy)

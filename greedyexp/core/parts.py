@@ -1,4 +1,4 @@
-"""The kinds of parts: generators, algorithms, protocols, metrics, figures and tables."""
+"""The kinds of parts: generators, algorithms, losses, protocols, metrics, figures and tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.core.packages import versions
 from greedyexp.core.part import Part
 
@@ -56,7 +57,8 @@ class Generator(Part):
         Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
         ``two_values`` (in each response), ``labels`` (the two values are those that metrics of
         classification need), ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are
-        CSR arrays) or ``population`` (no rows, only moments).
+        CSR arrays), ``repeated_rows`` (drawn with replacement) or ``population`` (no rows, only
+        moments).
     check : callable of the parameters, optional
         Raises ``ValueError`` for an impossible combination of values. Called for every point of a
         sweep before any work starts.
@@ -74,6 +76,12 @@ class Generator(Part):
     unseeded : iterable of str
         Parameters that do not enter the random streams because they only select how a file is
         read. Rows are still computed again when they change.
+    left_out : callable of the parameters, optional
+        For replicates that are drawn from the rows of one finite data set: returns the share of its
+        rows that are not among the training rows of a replicate. It is 0 if all replicates have the
+        same rows, and None if these parameters give independent data sets, as all do by default.
+        Intervals and claims allow for it (``experiment.resampling``). A row is taken to be
+        independent of other rows unless ``provides`` is a tuple with "chains".
     added : iterable of str
         Parameters that a later version added. At their defaults they do not enter the random
         streams, so the data of earlier experiments stay the same.
@@ -86,6 +94,7 @@ class Generator(Part):
     facts: Iterable[str] = ()
     describe: Callable[..., Iterable[str]] | None = None
     unseeded: Iterable[str] = ()
+    left_out: Callable[..., float | None] | None = None
     added: Iterable[str] = ()
 
     kind = "generator"
@@ -99,6 +108,14 @@ class Generator(Part):
         given = frozenset(self.provides(**params) if callable(self.provides) else self.provides)
         return given | {"two_values"} if "labels" in given else given
 
+    def left_out_at(self, params: Mapping[str, Any]) -> float | None:
+        """The result of ``left_out``, with defaults for parameters that are missing."""
+        if self.left_out is None:
+            return None
+        fields = self.parameters.model_fields
+        defaults = {name: one.default for name, one in fields.items() if not one.is_required()}
+        return self.left_out(**{**defaults, **params})
+
     def seeding(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that enter the random streams."""
         fields = self.parameters.model_fields
@@ -111,6 +128,12 @@ class Generator(Part):
             self._refuse(
                 "must have 'provides' set to a tuple of traits",
                 f'Write provides=("{self.provides}",).',
+            )
+        if self.reads is not None and self.left_out is None:
+            self._refuse(
+                "reads files, so it must have 'left_out'",
+                "Return None for independent data sets, 0 if all replicates have the same rows, or"
+                " the share of the file's rows that a replicate does not train on.",
             )
         optional = {
             name for name, one in self.parameters.model_fields.items() if not one.is_required()
@@ -128,8 +151,9 @@ class Algorithm(Part):
     An algorithm that yields estimates returns one array (p, r) or a ``Path``. If it returns a path,
     it has a keyword argument ``grid=None``: called with the grid of an earlier path, it returns a
     path with exactly those points, as cross-validation requires. An algorithm that draws at random
-    has a keyword argument ``rng=None``, its own random stream on this problem. Neither is a
-    parameter of an experiment.
+    has a keyword argument ``rng=None``, its own random stream on this problem. An algorithm with a
+    keyword argument ``end=False`` may return the last point of its path alone when it is true, and
+    one with ``n_jobs=1`` may use as many threads. None of these is a parameter of an experiment.
 
     Parameters
     ----------
@@ -198,19 +222,25 @@ class Algorithm(Part):
     kind = "algorithm"
     package = "greedyexp.algorithms"
     positional = ("problem",)
-    supplied = ("grid", "rng")
+    supplied = ("grid", "rng", "end", "n_jobs")
     reserved_keys = ("label", "tuning", "folds", "sweep")
     sequences = ("theory_requires", "stops")
 
     @cached_property
     def takes_grid(self) -> bool:
         """True if the algorithm returns a path and takes its grid as an argument."""
-        return self.yields == "estimates" and "grid" in inspect.signature(self.function).parameters
+        return self.yields == "estimates" and "grid" in self.takes
 
     @cached_property
     def takes_rng(self) -> bool:
         """True if the algorithm draws at random."""
-        return "rng" in inspect.signature(self.function).parameters
+        return "rng" in self.takes
+
+    @cached_property
+    def takes(self) -> tuple[str, ...]:
+        """Those of ``supplied`` that the algorithm has."""
+        arguments = inspect.signature(self.function).parameters
+        return tuple(name for name in self.supplied if name in arguments)
 
     @property
     def fixed_requirements(self) -> tuple[str, ...]:
@@ -345,6 +375,12 @@ class Metric(Part):
         Argument of the function.
     text : bool
         True if values are texts. They have no direction and cannot be successes.
+    predicts : bool
+        True if predictions are compared with responses. Losses of labels, whose predictions are
+        scores, are then refused.
+    share_of_rows : bool
+        True if the value is the mean over test rows of a loss in [0, 1], such as the share of rows
+        that are misclassified. Intervals over splits of one data set use it (``stats.row_shares``).
     """
 
     # ``better`` is mandatory: ``check_declaration`` rejects the default.
@@ -353,6 +389,8 @@ class Metric(Part):
     requires: Iterable[str] = ()
     of: str = "coef"
     text: bool = False
+    predicts: bool = False
+    share_of_rows: bool = False
 
     kind = "metric"
     package = "greedyexp.metrics"
@@ -363,7 +401,8 @@ class Metric(Part):
         return tuple(self.requires)
 
     def properties(self) -> list[tuple[str, str]]:
-        return [*super().properties(), ("better", self.better or "neither")]
+        share = [("share of", "test rows")] if self.share_of_rows else []
+        return [*super().properties(), ("better", self.better or "neither"), *share]
 
     def check_declaration(self) -> None:
         if self.of not in ("coef", "path"):
@@ -372,6 +411,8 @@ class Metric(Part):
             self._refuse("must have 'better' set to 'higher', 'lower' or None")
         if self.text and (self.binary or self.better is not None):
             self._refuse("returns texts, which cannot be successes and have no direction")
+        if self.share_of_rows and "test_rows" not in self.requires:
+            self._refuse("is a share of test rows, so it must require 'test_rows'")
         for argument in inspect.signature(self.function).parameters.values():
             if argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty:
                 self._refuse(
@@ -380,6 +421,93 @@ class Metric(Part):
                     "Give it a default.",
                 )
         super().check_declaration()
+
+
+@dataclass(frozen=True, eq=False)
+class LossKind(Part):
+    """Register ``function(problem, *, ridge, intercept) -> losses.loss.Loss`` as a loss.
+
+    The function binds the loss to the data of a problem. Algorithms with a parameter ``loss`` take
+    every registered loss that offers what they need.
+
+    Parameters
+    ----------
+    name : str
+        Name in YAML files.
+    title : str
+        Name in figures and tables; default: ``name``.
+    paper : str
+        Source: paper and number of the equation or section.
+    requires : iterable of str
+        Traits that a problem must have, such as ``two_values``. The losses of labels have some, and
+        their predictions are scores of classes; the others have none.
+    intercept : bool
+        Whether the loss can have an intercept.
+    per_class : bool
+        Whether tasks are classes, and every feature has one coefficient per class. Other losses
+        take a single task.
+    smoothed : bool
+        Whether the loss is not smooth by itself. The function then takes ``beta``, the smoothness,
+        instead of ``intercept``.
+    least_squares : bool
+        Whether the loss is the mean squared error.
+    has_kernel : bool
+        Whether ``kernels.scalar_losses`` has the functions of the loss, as methods on an l1 ball
+        need.
+    """
+
+    requires: Iterable[str] = ()
+    intercept: bool = True
+    per_class: bool = False
+    smoothed: bool = False
+    least_squares: bool = False
+    has_kernel: bool = False
+
+    kind = "loss"
+    package = "greedyexp.losses"
+    positional = ("problem",)
+    supplied = ("ridge", "intercept", "beta")
+    sequences = ("requires",)
+
+    @property
+    def fixed_requirements(self) -> tuple[str, ...]:
+        return tuple(self.requires)
+
+    @property
+    def form(self) -> str:
+        """What methods may need of the loss."""
+        kernel = ", with a kernel" if self.has_kernel else ""
+        return f"{'not smooth' if self.smoothed else 'smooth'}{kernel}"
+
+    def properties(self) -> list[tuple[str, str]]:
+        return [*super().properties(), ("form", self.form)]
+
+    def check_declaration(self) -> None:
+        super().check_declaration()
+        if self.has_kernel and not self.shipped:
+            self._refuse("cannot have a kernel of greedyexp", "Leave has_kernel out.")
+        if self.smoothed and self.intercept:
+            self._refuse("is smoothed, so it cannot have an intercept", "Give intercept=False.")
+        expected = {"ridge", "beta" if self.smoothed else "intercept"}
+        arguments = set(inspect.signature(self.function).parameters) - {"problem"}
+        if arguments != expected:
+            self._refuse(
+                f"must take the arguments {', '.join(sorted(expected))} and no others",
+                f"Write def {self.name}(problem, *, {', '.join(sorted(expected, reverse=True))}).",
+            )
+
+    def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
+        """Return the error if the loss does not accept these options, otherwise None."""
+        if intercept and not self.intercept:
+            return ConfigError(
+                f"the {self.name} loss has no intercept.", remedy="Leave intercept out."
+            )
+        if n_tasks > 1 and not self.per_class:
+            return DataError(
+                f"the {self.name} loss takes one response, but the data have {n_tasks}.",
+                remedy="Select one of them.",
+            )
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,7 +530,8 @@ class Display(Part):
         including ``algorithm`` if they differ by algorithm. Results of the run are not allowed.
         Averages are over replicates only: another column that varies becomes ``panel``, ``row`` or
         the second entry of ``line`` if the function has these parameters and they are not in use;
-        otherwise it is an error. Without ``apart`` nothing is checked.
+        otherwise it is an error. Without ``apart`` nothing is checked. A parameter ``where``, a
+        mapping of columns to values, chooses rows: the frame of a plugin has these alone.
     by_algorithm : str, optional
         A parameter that is a list of algorithms, or a mapping with algorithms as keys. An algorithm
         that the experiment does not have is an error before any work starts.
@@ -443,5 +572,5 @@ class Table(Display):
 
 
 KINDS: dict[str, type[Part]] = {
-    one.kind: one for one in (Generator, Algorithm, Protocol, Metric, Figure, Table)
+    one.kind: one for one in (Generator, Algorithm, LossKind, Protocol, Metric, Figure, Table)
 }

@@ -1,36 +1,40 @@
 """Plugins: Python files of users and installed packages, which register parts on import.
 
-A plugin file is identified by its contents and those of the files in its folder that it imports,
-not by its path. They are compiled without Python's bytecode cache, which misses edits within one
-second.
+A plugin file is identified by its contents and those of the files that it imports from its folder
+or reads while it is imported, not by its path. They are compiled without Python's bytecode cache,
+which misses edits within one second.
 """
 
 from __future__ import annotations
 
 import ast
+import faulthandler
 import hashlib
 import importlib
 import importlib.util
 import os
-import signal
 import sys
-import threading
-import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import lru_cache
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+)
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NoReturn
 
 import greedyexp
-from greedyexp.core import registry
-from greedyexp.core.errors import PluginError, last_line, place
+from greedyexp.core import reading, registry
+from greedyexp.core.errors import PluginError, last_line, message_of, place
+from greedyexp.core.packages import installed_plugins
 from greedyexp.core.part import Part
-
-# Seconds that the import of a plugin may take.
-_IMPORT_LIMIT = 60.0
+from greedyexp.core.trust import require_agreed
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,15 @@ class _Plugin:
 
 # Keys are identities of files, or entry points.
 _loaded: dict[object, _Plugin] = {}
-# Files that plugins imported from their own folders, with their contents at that time.
-_imported_files: dict[Path, bytes] = {}
+# Folders of plugins.
+_folders: set[Path] = set()
+# Folders that plugins have added to the path of Python.
+_added: set[str] = set()
+# Files of modules that plugins imported, with their identities at that time.
+_helpers: dict[Path, str] = {}
 
 
-def load_plugins(paths: Iterable[str | Path], *, limit: float | None = _IMPORT_LIMIT) -> None:
+def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -> None:
     """Import these Python files and all installed entry points, and publish their parts.
 
     Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal
@@ -58,22 +66,20 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = _IMPORT_L
     Parameters
     ----------
     paths : iterable of path
-    limit : float, optional
-        Seconds that the import of one file may take; None for no limit. Enforced only in the main
-        thread and on systems with ``setitimer``.
+    instead : iterable of Part
+        Parts that stand in for those of plugins which are not run. An installed plugin and the
+        session of the user take precedence.
 
     Raises
     ------
     PluginError
-        If a file is missing, raises on import or takes too long, or if two plugins, or a plugin and
-        greedyexp, have a part of the same kind and name. No part is changed then.
+        If a file is missing or raises on import, or if two plugins, or a plugin and greedyexp, have
+        a part of the same kind and name. No part is changed then.
     """
     files = [Path(os.path.realpath(path)) for path in paths]
     greedyexp.provide_former_modules(file.read_bytes() for file in files if file.is_file())
-    named: dict[object, _Plugin] = {
-        entry: _of_entry_point(entry, limit) for entry in entry_points(group="greedyexp.plugins")
-    }
-    named.update(_of_file(path, limit) for path in files)
+    named: dict[object, _Plugin] = {entry: _of_entry_point(entry) for entry in installed_plugins()}
+    named.update(_of_file(path) for path in files)
     new: dict[tuple[str, str], Part] = {}
     for plugin in named.values():
         for part in plugin.parts:
@@ -81,19 +87,38 @@ def load_plugins(paths: Iterable[str | Path], *, limit: float | None = _IMPORT_L
             if known is not part:
                 raise registry.already_registered(part, known)
     earlier = {id(part) for one in _loaded.values() if one.file for part in one.parts}
-    registry.make_current(list(new.values()), lambda known: id(known) in earlier)
+
+    def replaceable(known: Part) -> bool:
+        return known.stands_in or id(known) in earlier
+
+    for part in instead:
+        current = registry.lookup(part.kind, part.name)
+        if current is None or current.shipped or replaceable(current):
+            new.setdefault((part.kind, part.name), part)
+    registry.make_current(list(new.values()), replaceable)
 
 
-def _of_entry_point(entry: EntryPoint, limit: float | None) -> _Plugin:
+@contextmanager
+def without_added_folders() -> Iterator[None]:
+    """Remove folders that plugins have added to the path of Python inside a ``with`` block."""
+    path = [*sys.path]
+    sys.path = [entry for entry in path if entry not in _added]
+    try:
+        yield
+    finally:
+        sys.path = path
+
+
+def _of_entry_point(entry: EntryPoint) -> _Plugin:
     if entry not in _loaded:
         where = f"plugin '{entry.name}' ({entry.value})"
-        with registry.collecting() as parts, _guarded(where, set(), limit):
+        with registry.collecting() as parts, reading.noting(), _guarded(where, set()):
             entry.load()
         _loaded[entry] = _Plugin(None, tuple(parts))
     return _loaded[entry]
 
 
-def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
+def _of_file(path: Path) -> tuple[str, _Plugin]:
     """Return the identity of a plugin file and the plugin, imported if it is new."""
     missing = PluginError("there is no such plugin file.", place=place(path))
     if not path.is_file():
@@ -109,23 +134,32 @@ def _of_file(path: Path, limit: float | None) -> tuple[str, _Plugin]:
     known = _loaded.get(identity)
     # The version of a part is computed from its file, which must be the imported one.
     if known is None or known.file is None or not _unchanged(known.file, identity):
-        _loaded[identity] = known = _Plugin(path, _imported(path, files, identity, limit))
+        known = _Plugin(path, _imported(path, files, identity))
+        # Only now it is known what the plugin reads.
+        identity = _current(path)
+        _loaded[identity] = known
     return identity, known
 
 
 def _unchanged(path: Path, identity: str) -> bool:
-    return path.is_file() and _identity(path, _read(path)) == identity
+    return path.is_file() and _current(path) == identity
+
+
+def _current(path: Path) -> str:
+    return _identity(path, _read(path))
 
 
 def _read(path: Path) -> dict[Path, bytes]:
-    """Return the contents of a plugin file and of all files in its folder that it imports."""
+    """Return the contents of a plugin file and of all files that it is known to depend on."""
     found: dict[Path, bytes] = {}
     waiting = [path]
     while waiting:
         file = waiting.pop()
         if file not in found:
             found[file] = file.read_bytes()
-            waiting.extend(_imports(file, found[file]))
+            for module, names in _imports(found[file]):
+                waiting.extend(files_of(file.parent, module.split("."), names))
+            waiting.extend(reading.files_read(file))
     return found
 
 
@@ -135,21 +169,25 @@ def _identity(path: Path, files: dict[Path, bytes]) -> str:
     del others[path.name]
     for name, content in sorted(others.items()):
         digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    noted = [f"{reading.variables_read(file)} {reading.modules_imported(file)}" for file in files]
+    digest.update("\n".join(sorted(noted)).encode())
     return digest.hexdigest()
 
 
-def _imports(importer: Path, content: bytes) -> Iterator[Path]:
+@lru_cache
+def _imports(content: bytes) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the modules that a source imports, each with the names that it imports from them."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
-        return
+        return []
+    found: list[tuple[str, tuple[str, ...]]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from files_of(importer.parent, alias.name.split("."), ())
+            found += [(alias.name, ()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = tuple(alias.name for alias in node.names)
-            yield from files_of(importer.parent, node.module.split("."), names)
+            found.append((node.module, tuple(alias.name for alias in node.names)))
+    return found
 
 
 def files_of(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:
@@ -178,129 +216,169 @@ def _existing(path: Path) -> Iterator[Path]:
         yield path.resolve()
 
 
-def _imported(
-    path: Path, files: dict[Path, bytes], identity: str, limit: float | None
-) -> tuple[Part, ...]:
+def _imported(path: Path, files: dict[Path, bytes], identity: str) -> tuple[Part, ...]:
     """Import a plugin file and return the parts that it registers."""
     name = f"greedyexp_plugin_{identity[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    reading.forget(path)
+    require_agreed(path, path, files[path])
     try:
         with (
             registry.collecting() as parts,
+            reading.noting(),
             _importable(path, files),
-            _guarded(place(path), set(map(str, files)), limit),
+            _guarded(place(path), set(map(str, files))),
         ):
-            exec(compile(files[path], str(path), "exec", dont_inherit=True), module.__dict__)
+            exec(compile(files[path], str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - see trust
             for part in parts:
-                _refuse_parameters(part)
+                part.check_parameters()
     except BaseException:
         sys.modules.pop(name, None)
         raise
     return tuple(parts)
 
 
+class _FromSource(SourceFileLoader):
+    """Compile a module from its source, as if the time of the source were unknown.
+
+    Stored bytecode would miss edits within one second, be written into run folders, and could be
+    that of other code.
+    """
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError
+
+    def source_to_code(  # type: ignore[override]  # no static method since Python 3.4
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> Any:
+        require_agreed(file := Path(os.path.realpath(path)), file, data)
+        return super().source_to_code(data, path, _optimize=_optimize)
+
+
+def _compile_sources(folder: Path) -> None:
+    """Import all modules below a folder without stored bytecode from now on."""
+    _folders.add(folder)
+    if _finder not in sys.path_hooks:
+        sys.path_hooks.insert(0, _finder)
+    for cached in [*sys.path_importer_cache]:
+        if folder in (Path(cached), *Path(cached).parents):
+            sys.path_importer_cache.pop(cached)
+
+
+def _finder(place: str) -> FileFinder:
+    if not os.path.isdir(place):
+        raise ImportError
+    for folder in (Path(place), *Path(place).parents):
+        if folder in _folders:
+            compiled = (ExtensionFileLoader, EXTENSION_SUFFIXES)
+            return FileFinder(place, (_FromSource, SOURCE_SUFFIXES), compiled)
+        # The packages of an environment may lie below a plugin.
+        if str(folder) in sys.path:
+            break
+    raise ImportError
+
+
 @contextmanager
 def _importable(path: Path, files: dict[Path, bytes]) -> Iterator[None]:
     """Allow a plugin to import files in its folder, as a script can.
 
-    Modules from an older version of these files, or of the same name from the folder of another
-    plugin, are removed first.
+    Modules that other plugins have imported, or older versions of these files, are removed first: a
+    module of the same name may be in another folder, and an import is noticed only if the module is
+    not imported yet.
     """
-    parts = [Path(os.path.relpath(file, path.parent)).parts for file in files if file != path]
-    for top in {names[0].removesuffix(".py") for names in parts}:
-        family = [name for name in sys.modules if f"{name}.".startswith(f"{top}.")]
-        origins = [getattr(sys.modules[name], "__file__", None) for name in family]
-        found = [Path(origin).resolve() for origin in origins if origin is not None]
-        known = [file for file in found if file in _imported_files]
-        if any(_imported_files[file] != files.get(file) for file in known):
-            for name in family:
-                del sys.modules[name]
+    stale: set[str] = set()
+    for name, module in list(sys.modules.items() if _helpers else ()):
+        file = Path(getattr(module, "__file__", None) or "").resolve()
+        if file in _helpers and (file not in files or _helpers[file] != _current(file)):
+            stale.add(name.partition(".")[0])
+    for name in list(sys.modules):
+        if name.partition(".")[0] in stale:
+            del sys.modules[name]
     importlib.invalidate_caches()
+    _compile_sources(path.parent)
     sys.path.insert(0, str(path.parent))
-    # Bytecode would miss edits within one second, and be written into run folders.
-    writes = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
     try:
         yield
     finally:
-        sys.dont_write_bytecode = writes
         sys.path.remove(str(path.parent))
-    _imported_files.update({file: content for file, content in files.items() if file != path})
-
-
-def _refuse_parameters(part: Part) -> None:
-    """Refuse annotations that cannot be represented in YAML."""
-    from pydantic import create_model
-    from pydantic.errors import PydanticUserError
-
-    try:
-        fields = part.parameters.model_fields
-    except (NameError, TypeError, PydanticUserError) as error:
-        raise PluginError(
-            f"the annotations of {part.kind} '{part.name}' cannot be read: {error}.",
-            place=part.place,
-        ) from None
-    for name, field in fields.items():
-        own: dict[str, Any] = {name: (field.annotation, field)}
-        try:
-            # Defaults that JSON cannot represent warn here and are an error when they are read.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                create_model(
-                    name, __config__=part.parameters.model_config, **own
-                ).model_json_schema()
-        except PydanticUserError:
-            raise PluginError(
-                f"the type of parameter '{name}' of {part.kind} '{part.name}' cannot be"
-                f" represented in YAML: {_named(field.annotation)}.",
-                place=part.place,
-                remedy="Use a number, string, list or mapping, such as list[float].",
-            ) from None
-
-
-def _named(annotation: object) -> str:
-    if isinstance(annotation, type):
-        return f"{annotation.__module__}.{annotation.__qualname__}".removeprefix("builtins.")
-    return str(annotation)
-
-
-class _Stopped(BaseException):
-    """Raised to end an import. A plugin does not catch it by ``except Exception``."""
+    others = {file for file in {*files, *_read(path)} if file.suffix == ".py"} - {path}
+    _helpers.update({file: _current(file) for file in others})
 
 
 @contextmanager
-def _guarded(where: str, files: set[str], limit: float | None) -> Iterator[None]:
+def _guarded(where: str, files: set[str]) -> Iterator[None]:
     """Replace every error of an import by a ``PluginError`` with the file and the line."""
     try:
-        with exit_refused(_exit_on_import), _alarm(limit):
+        # A plugin does not catch SystemExit by ``except Exception``.
+        with exit_refused(lambda status: SystemExit(f"os._exit({status})")), _surroundings_kept():
             yield
     except PluginError as error:
         error.place = error.place or last_line(error, files) or where
         raise
-    except _Stopped as error:
-        raise PluginError(
-            f"{error}.",
-            place=last_line(error, files) or where,
-            remedy="Fix the plugin: move code that takes long or ends the process into a function.",
-        ) from error
-    except (KeyboardInterrupt, GeneratorExit):
+    except KeyboardInterrupt:
         raise
     except BaseException as error:
-        reason, found = str(error).rstrip("."), last_line(error, files)
+        found, said = last_line(error, files), message_of(error).rstrip(".")
         if isinstance(error, SyntaxError):
-            reason, found = error.msg, place(error.filename or where, error.lineno)
+            found = place(error.filename or where, error.lineno)
         raise PluginError(
-            f"the plugin raised {type(error).__name__} on import: {reason}.",
+            f"the plugin raised {type(error).__name__} on import{said and f': {said}'}.",
             place=found or where,
             remedy="Fix the plugin; --traceback shows where it failed.",
         ) from error
 
 
-def _exit_on_import(status: int) -> BaseException:
-    return _Stopped(f"the plugin called os._exit({status}) on import")
+@contextmanager
+def _surroundings_kept() -> Iterator[None]:
+    """Restore the current folder and the standard streams, and refuse a plugin that changed them.
+
+    Folders that it has removed from the path of Python are added again, and a lower limit of
+    recursion is raised again. A file that is opened later would get the number of a closed stream,
+    and all output with it. If the import crashes the process, its place is printed.
+    """
+    folder, streams = Path.cwd(), (sys.stdin, sys.stdout, sys.stderr)
+    copies = {number: os.dup(number) for number in range(3) if _identified(number)}
+    before = {number: _identified(number) for number in copies}
+    path, depth = [*sys.path], sys.getrecursionlimit()
+    watched = not faulthandler.is_enabled() and 2 in copies
+    if watched:
+        faulthandler.enable(2, all_threads=False)
+    changed = []
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
+        sys.path = sys.path if isinstance(sys.path, list) else path
+        sys.path += [entry for entry in path if entry not in sys.path]
+        _added.update(entry for entry in sys.path if entry not in path)
+        if watched:
+            faulthandler.disable()
+        if not folder.samefile("."):
+            changed.append("changed the current folder")
+            os.chdir(folder)
+        closed = any(stream is not None and stream.closed for stream in streams)
+        if closed or before != {number: _identified(number) for number in copies}:
+            changed.append("closed or replaced a standard stream")
+        sys.stdin, sys.stdout, sys.stderr = streams
+        for number, copy in copies.items():
+            os.dup2(copy, number)
+            os.close(copy)
+    if changed:
+        raise PluginError(
+            f"the plugin {' and '.join(changed)} on import.", remedy="Move this into a function."
+        )
+
+
+def _identified(descriptor: int) -> tuple[int, int] | None:
+    """Return the identity of an open file; None if it is closed."""
+    try:
+        about = os.fstat(descriptor)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 @contextmanager
@@ -320,27 +398,3 @@ def exit_refused(error_of: Callable[[int], BaseException]) -> Iterator[None]:
     finally:
         os._exit = real
         guarded = False
-
-
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Stop code that runs longer than ``seconds``; only delay a pending alarm of the caller."""
-    main = threading.current_thread() is threading.main_thread()
-    if seconds is None or not main or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(*_: object) -> None:
-        raise _Stopped(f"the import of the plugin took longer than {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    begun = time.monotonic()
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if left:
-            left = max(left - (time.monotonic() - begun), 1e-3)
-            signal.setitimer(signal.ITIMER_REAL, left, interval)

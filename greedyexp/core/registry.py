@@ -23,6 +23,7 @@ from greedyexp.core.parts import (
     Display,
     Figure,
     Generator,
+    LossKind,
     Metric,
     Protocol,
     Table,
@@ -87,6 +88,7 @@ def _decorator(
 
 generator = _decorator("generator", Generator)
 algorithm = _decorator("algorithm", Algorithm)
+loss = _decorator("loss", LossKind)
 protocol = _decorator("protocol", Protocol)
 metric = _decorator("metric", Metric)
 figure = _decorator("figure", Figure)
@@ -183,6 +185,8 @@ def find(kind: Literal["generator"], name: str, *, place: str | None = None) -> 
 @overload
 def find(kind: Literal["algorithm"], name: str, *, place: str | None = None) -> Algorithm: ...
 @overload
+def find(kind: Literal["loss"], name: str, *, place: str | None = None) -> LossKind: ...
+@overload
 def find(kind: Literal["protocol"], name: str, *, place: str | None = None) -> Protocol: ...
 @overload
 def find(kind: Literal["metric"], name: str, *, place: str | None = None) -> Metric: ...
@@ -212,6 +216,8 @@ def find(kind: str, name: str, *, place: str | None = None) -> Part:
 def lookup(kind: Literal["generator"], name: str) -> Generator | None: ...
 @overload
 def lookup(kind: Literal["algorithm"], name: str) -> Algorithm | None: ...
+@overload
+def lookup(kind: Literal["loss"], name: str) -> LossKind | None: ...
 @overload
 def lookup(kind: Literal["protocol"], name: str) -> Protocol | None: ...
 @overload
@@ -254,6 +260,8 @@ def _modules(kind: str) -> dict[str, list[str]]:
 def parts(kind: Literal["generator"]) -> dict[str, Generator]: ...
 @overload
 def parts(kind: Literal["algorithm"]) -> dict[str, Algorithm]: ...
+@overload
+def parts(kind: Literal["loss"]) -> dict[str, LossKind]: ...
 @overload
 def parts(kind: Literal["protocol"]) -> dict[str, Protocol]: ...
 @overload

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.yaml_text import load_yaml
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 SCHEMA = "greedyexp.schema.json"
@@ -68,11 +67,12 @@ def _neighbours(path: Path) -> list[str]:
 
 def description(path: Path) -> str:
     """Return the description of a config; empty if it has none or cannot be read."""
-    import yaml
+    # Commands that read no YAML start without it.
+    from greedyexp.core.yaml_text import load_yaml
 
     try:
         content = load_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+    except (OSError, UnicodeDecodeError, ConfigError):
         return ""
     text = content.get("description", "") if isinstance(content, dict) else ""
     return str(text or "").strip()

@@ -35,19 +35,33 @@ def locate(name: str) -> Path:
     Raises
     ------
     DataError
-        If there is no such file; the message names the folders.
+        If there is no such file; the message names the folders. If something else has this name.
     """
     path = Path(name).expanduser()
     folders = search_folders(_FOLDER.get())
-    for folder in folders:
-        if (folder / path).exists():
-            return folder / path
+    for file in (folder / path for folder in folders):
+        if file.is_file():
+            return file
+        if file.exists():
+            raise DataError("this is a folder, a pipe or a device, not a file.", place=str(file))
     searched = "" if path.is_absolute() else f" in {' or '.join(map(str, folders))}"
     raise DataError(f"there is no such data file{searched}.", place=name)
 
 
-def stamped(name: str) -> tuple[str, int]:
-    """Return the path of a data file and the time of its last change, as a key for caches.
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Return numbers that an edit of a file changes, also one that sets its time back.
+
+    Empty if there is no such file.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def stamped(name: str) -> tuple[str, tuple[int, ...]]:
+    """Return the path of a data file and its stamp, as a key for caches.
 
     Raises
     ------
@@ -55,7 +69,7 @@ def stamped(name: str) -> tuple[str, int]:
         If the file is not found; see ``locate``.
     """
     path = locate(name)
-    return str(path), path.stat().st_mtime_ns
+    return str(path), stamp_of(path)
 
 
 def search_folders(folder: Path | None) -> list[Path]:

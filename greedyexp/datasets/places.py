@@ -9,15 +9,15 @@ difference, but a change of any digit does. If a file has more text than its val
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
 from greedyexp.core.errors import DataError
+from greedyexp.core.stored import read_stored, unzipped
 from greedyexp.datasets.catalogue import Dataset, Member
+from greedyexp.datasets.own import stamp_of
 
 VARIABLE = "GREEDYEXP_DATA"
 
@@ -107,9 +107,9 @@ def read(path: Path, member: Member) -> bytes:
         If the file cannot be read or its values are not the published ones.
     """
     try:
-        content = path.read_bytes()
-        content = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        content = read_stored(path)
+        content = unzipped(content) if path.suffix == ".gz" else content
+    except ValueError as error:
         raise DataError(f"this is not a readable .gz file ({error}).", place=str(path)) from None
     except OSError as error:
         raise DataError(f"the data cannot be read: {error.strerror}.", place=str(path)) from None
@@ -153,8 +153,8 @@ def paths(dataset: Dataset) -> list[str]:
     return [str(path) for path in files(dataset, located(dataset))]
 
 
-def stamped(dataset: Dataset) -> tuple[Path, tuple[int, ...]]:
-    """Return the folder of a data set and the modification times of its files, a key for caches.
+def stamped(dataset: Dataset) -> tuple[Path, tuple[tuple[int, ...], ...]]:
+    """Return the folder of a data set and the stamps of its files, a key for caches.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def stamped(dataset: Dataset) -> tuple[Path, tuple[int, ...]]:
         If the data set is not found; see ``located``.
     """
     folder = located(dataset)
-    return folder, tuple(path.stat().st_mtime_ns for path in files(dataset, folder))
+    return folder, tuple(stamp_of(path) for path in files(dataset, folder))
 
 
 def freeze(*arrays: Any) -> None:

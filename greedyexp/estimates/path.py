@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.losses.loss import Loss
-from greedyexp.problems.checks import require_memory
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,9 @@ class Path:
 
     Parameters
     ----------
-    coef : array (m, p, r)
-        Estimates, exactly zero outside their supports.
+    estimates : array (m, p, r) or SparseEstimates
+        Coefficients, exactly zero outside their supports. The support of an estimate in an array
+        are its coefficients that are not zero.
     grid : dict of str to array (m,)
         Tuning parameters of each estimate, in the format of the algorithm's ``grid`` argument, such
         as ``{"lam": ...}`` or ``{"epsilon": ..., "w": ...}``.
@@ -31,16 +33,14 @@ class Path:
     loss : Loss, optional
         The minimised loss, bound to the training rows.
     dense : array (m, q), optional
-        Dense coefficients of the loss. If the columns were centred, the intercepts of the r tasks.
+        Dense coefficients of the loss; without a loss, the intercepts (m, r) of the r tasks.
     facts : dict of str to array (m,)
         Other results of each estimate, such as the number of removed features.
     history : dict of str to array, optional
         Actions of the algorithm, with one array entry per step.
-    sizes : int array (m,), optional
-        Numbers of nonzero coefficients, if the algorithm knows them; see ``support_sizes``.
     """
 
-    coef: np.ndarray
+    estimates: np.ndarray | SparseEstimates
     grid: dict[str, np.ndarray]
     objective: np.ndarray
     converged: np.ndarray
@@ -49,10 +49,29 @@ class Path:
     dense: np.ndarray | None = None
     facts: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, np.ndarray] | None = None
-    sizes: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return len(self.coef)
+        return len(self.estimates)
+
+    @cached_property
+    def coef(self) -> np.ndarray:
+        """The estimates as a read-only array (m, p, r).
+
+        Raises
+        ------
+        DataError
+            If there is not enough memory.
+        """
+        given = self.estimates
+        array = given.dense() if isinstance(given, SparseEstimates) else given.view()
+        array.flags.writeable = False
+        return array
+
+    @cached_property
+    def sparse(self) -> SparseEstimates:
+        """The selected coefficients of the estimates."""
+        given = self.estimates
+        return given if isinstance(given, SparseEstimates) else SparseEstimates.of(given)
 
     @property
     def params(self) -> np.ndarray:
@@ -61,56 +80,42 @@ class Path:
         return coef if self.dense is None else np.column_stack([coef, self.dense])
 
     @property
-    def support_sizes(self) -> np.ndarray:
-        """Numbers of nonzero coefficients, shape (m,)."""
-        return np.count_nonzero(self.coef, axis=(1, 2)) if self.sizes is None else self.sizes
+    def intercepts(self) -> np.ndarray | None:
+        """The dense coefficients as intercepts (m, r) of the tasks, or None; not for chains."""
+        return self.dense if self.dense is not None and self.dense.size else None
+
+    def predictions(self, X: np.ndarray, task: int) -> np.ndarray:
+        """Return X b + c for the coefficients b and the intercept c of a task, shape (m, n).
+
+        For a loss of labels these are scores.
+        """
+        predicted = self.sparse.predictions(X, task)
+        if self.intercepts is not None:
+            predicted += self.intercepts[:, task, None]
+        return predicted
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
-        """Return the path of the estimates at these indices, in this order.
-
-        Raises
-        ------
-        DataError
-            If there is not enough memory.
-        """
-        index = np.asarray(index)
-        _require_room(len(index), self)
+        """Return the path of the estimates at these indices, in this order."""
+        index = np.asarray(index, dtype=np.intp)
         return replace(
             self,
-            coef=self.coef[index],
+            estimates=self.sparse.take(index),
             grid={name: values[index] for name, values in self.grid.items()},
             objective=self.objective[index],
             converged=self.converged[index],
             dense=None if self.dense is None else self.dense[index],
             facts={name: values[index] for name, values in self.facts.items()},
-            sizes=None if self.sizes is None else self.sizes[index],
         )
 
 
 def join(paths: Sequence[Path]) -> Path:
-    """Concatenate paths; all must have the same tuning parameters.
-
-    Raises
-    ------
-    DataError
-        If there is not enough memory.
-    """
+    """Concatenate paths; all must have the same tuning parameters."""
     if len(paths) == 1:
         return paths[0]
-    _require_room(sum(map(len, paths)), paths[0])
     return Path(
-        np.concatenate([path.coef for path in paths]),
+        SparseEstimates.join([path.sparse for path in paths]),
         {name: np.concatenate([path.grid[name] for path in paths]) for name in paths[0].grid},
         np.concatenate([path.objective for path in paths]),
         np.concatenate([path.converged for path in paths]),
         " ".join(path.message for path in paths if path.message),
-    )
-
-
-def _require_room(count: int, path: Path) -> None:
-    """Raise DataError if ``count`` estimates like those of a path do not fit into memory."""
-    require_memory(
-        8.0 * count * np.prod(path.coef.shape[1:]),
-        f"a path of {count} estimates",
-        "Give fewer values of the tuning parameters.",
     )

@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.listing import listed, more
 from greedyexp.estimates.profiles import Profiles
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.problems.chains import chain_weights
 from greedyexp.problems.frames import from_frame, is_frame
 from greedyexp.problems.problem import as_matrix, is_list_of_designs
@@ -30,10 +32,8 @@ class Solution:
 
     Parameters
     ----------
-    coef : array (p,) for one task, (p, r) for r tasks
-        The estimate.
-    support : array
-        Indices of nonzero coefficients: (k,) for one task, (k, 2) of feature and task for several.
+    estimate : SparseEstimates
+        The estimate alone.
     objective : float
         Minimised function at ``coef``; nan for an algorithm that returns only coefficients.
     columns : dict of str to array
@@ -54,8 +54,7 @@ class Solution:
         Coefficients along the path; None for iterative methods.
     """
 
-    coef: np.ndarray
-    support: np.ndarray
+    estimate: SparseEstimates
     objective: float
     columns: dict[str, np.ndarray]
     converged: bool
@@ -64,6 +63,32 @@ class Solution:
     classes: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     profiles: Profiles | None = None
+
+    @cached_property
+    def coef(self) -> np.ndarray:
+        """The estimate, (p,) for one task, (p, r) for r tasks.
+
+        Raises
+        ------
+        DataError
+            If there is not enough memory; see ``sparse_coef``.
+        """
+        dense = self.estimate.dense()[0]
+        return dense[:, 0] if dense.shape[1] == 1 else dense
+
+    @property
+    def sparse_coef(self) -> scipy.sparse.csr_array:
+        """The estimate as a sparse array (p, r)."""
+        return self.estimate.matrix(0)
+
+    @property
+    def support(self) -> np.ndarray:
+        """Indices of selected coefficients, which may be zero by chance.
+
+        They are an array (k,) for one task, (k, 2) of feature and task for several.
+        """
+        entries, r = self.estimate.entries, self.estimate.shape[1]
+        return entries if r == 1 else np.stack(np.divmod(entries, r), axis=1)
 
     @cached_property
     def history(self) -> pd.DataFrame:
@@ -85,7 +110,7 @@ class Solution:
         """The intercept, (r,) for r tasks; 0 for chains and for models without an intercept."""
         if self.classes or not len(self.dense):
             return 0.0
-        return float(self.dense[0]) if self.coef.ndim == 1 else self.dense
+        return float(self.dense[0]) if self.estimate.shape[1] == 1 else self.dense
 
     @property
     def transitions(self) -> np.ndarray | None:
@@ -94,7 +119,7 @@ class Solution:
 
     @property
     def selected(self) -> list[str]:
-        """Names of the features with a nonzero coefficient; their numbers if they have no names."""
+        """Names of the selected features; their numbers if they have no names."""
         return [self._name(feature) for feature in self._features]
 
     def predict(self, X: Any) -> np.ndarray | list[np.ndarray]:
@@ -179,32 +204,34 @@ class Solution:
     def _summary(self) -> str:
         """One line: how many features, the objective and whether it is certified."""
         state = "converged" if self.converged else "not converged"
-        count, p = len(self._features), len(self.coef)
+        count, p = len(self._features), self.estimate.shape[0]
         return f"Solution: {count} of {p} features, objective {self.objective:.6g}, {state}"
 
     def _table(self) -> tuple[list[str], list[list[str]], str]:
         """Return the heading and the rows of the coefficients, and what is left out."""
-        tasks = self.coef.reshape(len(self.coef), -1)
-        titles = [""] * (1 if self.coef.ndim == 1 else 0)
-        titles = titles or list(self.classes) or [f"task {j}" for j in range(tasks.shape[1])]
+        r = self.estimate.shape[1]
+        titles = [""] if r == 1 else list(self.classes) or [f"task {j}" for j in range(r)]
         shown = self._features[:_SHOWN]
-        rows = [[self._name(i), *(f"{value:.6g}" for value in tasks[i])] for i in shown]
+        values = self.sparse_coef[shown].toarray()
+        rows = [
+            [self._name(i), *(f"{value:.6g}" for value in row)]
+            for i, row in zip(shown, values, strict=True)
+        ]
         if not self.classes and len(self.dense):
-            values = np.atleast_1d(self.intercept)
-            rows.append(["intercept", *(f"{value:.6g}" for value in values)])
+            rows.append(["intercept", *(f"{value:.6g}" for value in np.atleast_1d(self.intercept))])
         return ["", *titles], rows, more(len(self._features) - len(shown))
 
     @property
     def _features(self) -> np.ndarray:
-        """Features with a nonzero coefficient in any task."""
-        return np.flatnonzero(self.coef.reshape(len(self.coef), -1).any(axis=1))
+        """Features with a selected coefficient in any task."""
+        return self.estimate.rows()[1]
 
     def _name(self, feature: int) -> str:
         return self.feature_names[feature] if self.feature_names else str(feature)
 
     def _label(self, feature: int, task: int) -> str:
         """Return the label of a coefficient in a picture."""
-        if self.coef.ndim == 1:
+        if self.estimate.shape[1] == 1:
             return self._name(feature)
         return f"{self._name(feature)}, {self.classes[task] if self.classes else f'task {task}'}"
 
@@ -218,8 +245,7 @@ class Solution:
                     remedy=f"Give them in this order: {listed(self.feature_names, _SHOWN)}.",
                 )
         design = as_matrix(X, what)
-        if design.shape[1] != len(self.coef):
-            raise DataError(
-                f"{what} has {design.shape[1]} features but the fit has {len(self.coef)}."
-            )
+        p = self.estimate.shape[0]
+        if design.shape[1] != p:
+            raise DataError(f"{what} has {design.shape[1]} features but the fit has {p}.")
         return design

@@ -4,6 +4,7 @@ An estimator fits by the core of ``greedyexp.solve`` and has the parameters of i
 
 regressors   for one or several responses
 classifiers  for two classes
+coder        sparse codes in a given dictionary
 _kinds       fit and predict of regressors and classifiers
 _base        the constructor, made from the algorithm, and the call of the core
 """
@@ -34,6 +35,7 @@ from greedyexp.estimators.classifiers import (
     L1PathClassifierCV,
     SmoothedForwardGreedyClassifier,
 )
+from greedyexp.estimators.coder import OMPCoder
 from greedyexp.estimators.regressors import (
     OMP,
     OMPCV,
@@ -92,6 +94,7 @@ __all__ = [
     "L1PathRegressorCV",
     "Lasso",
     "LassoCV",
+    "OMPCoder",
     "SmoothedForwardGreedyClassifier",
     "SmoothedForwardGreedyRegressor",
 ]

@@ -11,24 +11,30 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import TypeAdapter
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from greedyexp.core import registry
 from greedyexp.core.errors import UserError
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.solution import Solution
 from greedyexp.experiment.wording import parameter_rows, range_words, type_words
+from greedyexp.losses.binding import minimises_squares
 from greedyexp.problems.checks import is_sparse
 from greedyexp.problems.frames import from_designs, from_responses
 from greedyexp.problems.problem import Problem, as_matrix, check_sizes
+from greedyexp.protocols.fitting import Split
 from greedyexp.solving import SETTINGS, Request
 
 if TYPE_CHECKING:
@@ -41,6 +47,7 @@ _SPELLED = {
     "seed": "random_state",
     "iterations": "max_iter",
     "tol": "tol",
+    "n_jobs": "n_jobs",
 }
 
 # Parameters of algorithms that no estimator has. They are for data or tunings that scikit-learn
@@ -59,7 +66,7 @@ coef_ : array (p,), (r, p) for a response (n, r), (1, p) for a classifier
     Coefficients, exactly zero outside the support.
 intercept_ : float, array (r,) for a response (n, r), (1,) for a classifier
 support_ : array (k,)
-    Features with a nonzero coefficient, of any response.
+    Selected features, of any response.
 path_ : DataFrame
     The path or the steps that lead to the estimate.
 n_iter_ : int
@@ -162,8 +169,13 @@ class Estimator(BaseEstimator):
         settings = {
             setting: given.pop(spelled)
             for setting, spelled in _SPELLED.items()
-            if spelled in given and (spelled != setting or part.yields == "iterates")
+            if spelled in given and (setting != "tol" or part.yields == "iterates")
         }
+        # A splitter has its own way; ``_splits`` reads it.
+        if not isinstance(settings.get("folds", 0), Integral):
+            del settings["folds"]
+        if not isinstance(settings.get("seed", 0), Integral):
+            settings["seed"] = check_random_state(settings["seed"]).randint(2**31)
         known = part.parameters.model_fields
         initial = inspect.signature(type(self)).parameters
         for foreign in [name for name in given if name not in known]:
@@ -172,27 +184,94 @@ class Estimator(BaseEstimator):
         fixed = {name: value for name, value in self.fixed.items() if name in known}
         return Request.of(name, {**given, **fixed}, tuning=self.tuning, **settings)
 
-    def _learn(self, X: Any, y: np.ndarray) -> None:
-        """Fit arrays that scikit-learn has checked, and set the attributes of the fit."""
+    def _learn(
+        self,
+        X: Any,
+        y: np.ndarray,
+        *,
+        classes: np.ndarray | None = None,
+        weights: Any = None,
+    ) -> None:
+        """Fit arrays that scikit-learn has checked, and set the attributes of the fit.
+
+        Parameters
+        ----------
+        X : array or sparse array (n, p)
+        y : array (n,) or (n, r)
+        classes : array (n,), optional
+            Labels for splitters that keep the share of each class.
+        weights : array (n,), optional
+            Weights of the rows.
+        """
         with value_errors():
             request = self._request()
-            self.solution_ = found = request.fit(self._problem(X, y))
-        self.support_ = np.flatnonzero(
-            found.coef.any(axis=-1) if found.coef.ndim > 1 else found.coef
-        )
+            weights = None if weights is None else _relative(weights, X.shape[0])
+            splits = self._splits(request, X, y if classes is None else classes, weights)
+            if weights is None:
+                problem = self._problem(X, y)
+            else:
+                rows = np.flatnonzero(weights)
+                problem = replace(self._problem(X[rows], y[rows]), weights=weights[rows])
+                request = request.with_weights()
+            self.solution_ = found = request.fit(problem, splits)
+        self.support_ = found.estimate.rows()[1]
         steps = found.columns.get("iteration")
         self.n_iter_ = int(steps[-1]) if steps is not None else len(found.columns["objective"])
         if not found.converged:
             why = found.message or "the estimate lacks its certificate."
             warnings.warn(f"{type(self).__name__}: {why}", ConvergenceWarning, stacklevel=3)
 
+    def _splits(
+        self, request: Request, X: Any, y: np.ndarray, weights: np.ndarray | None
+    ) -> list[Split] | None:
+        """Return the rows of each fold that ``cv`` asks for, None for folds of equal size.
+
+        Rows are numbered among those of positive weight, which alone are fitted.
+
+        Raises
+        ------
+        ValueError
+            If ``cv`` is no number, splitter or list of splits, or a split does not fit the rows.
+        """
+        cv = getattr(self, "cv", None)
+        if cv is None or isinstance(cv, Integral):
+            if self.tuning != "cv" or not is_classifier(self):
+                return None
+            # Seeds of scikit-learn are smaller.
+            seed = request.settings["seed"] % 2**32
+            cv = StratifiedKFold(request.settings["folds"], shuffle=True, random_state=seed)
+        given = cv if isinstance(cv, (list, tuple)) else check_cv(cv).split(X, y)
+        counts = np.ones(X.shape[0], dtype=bool) if weights is None else weights > 0
+        rows, splits = np.where(counts, np.cumsum(counts) - 1, -1), []
+        for number, split in enumerate(given, start=1):
+            try:
+                train, held = (rows[np.asarray(part)] for part in split)
+            except (IndexError, TypeError, ValueError):
+                train = held = np.zeros((1, 1))
+            if train.ndim != 1 or held.ndim != 1:
+                raise ValueError(
+                    f"cv: split {number} must be training rows and held-out rows of the {len(rows)}"
+                    " rows of X."
+                )
+            train, held = train[train >= 0], held[held >= 0]
+            if len(train) < 2 or not len(held):
+                raise ValueError(
+                    f"cv: split {number} has {len(train)} training rows and {len(held)} held-out"
+                    f" rows{'' if counts.all() else ' of positive weight'}; at least 2 and 1 are"
+                    " needed."
+                )
+            splits.append((train, held))
+        if not splits:
+            raise ValueError("cv has no splits.")
+        return splits
+
     def _problem(self, X: Any, y: np.ndarray) -> Problem:
         """Return a Problem; the shapes of the arrays match, and all arrays except X are finite."""
         design = as_matrix(X, "X") if is_sparse(X) else X
         columns = y[None] if y.ndim == 1 else y.T
-        responses = tuple(np.ascontiguousarray(columns, dtype=np.float64))
+        responses = np.ascontiguousarray(columns, dtype=np.float64)
         names = tuple(map(str, getattr(self, "feature_names_in_", ())))
-        problem = Problem((design,) * len(responses), responses, feature_names=names)
+        problem = Problem.of_shared(design, responses, feature_names=names)
         # The means are needed anyway; a check of their own would read large designs once more.
         if not np.isfinite(problem.columns[0].mean).all():
             for row, column in np.argwhere(~np.isfinite(design))[:1]:
@@ -213,8 +292,27 @@ class Estimator(BaseEstimator):
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
+def _relative(weights: Any, n: int) -> np.ndarray | None:
+    """Return weights (n,) as fractions of the largest; None if they are equal.
+
+    Raises
+    ------
+    ValueError
+        If they are not n numbers >= 0, at least two of them positive.
+    """
+    given = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if given.shape == (n,) and given.min() >= 0 and given.max() > 0:
+        fractions = given / given.max()
+        if np.count_nonzero(fractions) > 1:
+            return None if (fractions == 1.0).all() else fractions
+    raise ValueError(
+        f"sample_weight must be {n} numbers >= 0, one for each row of X, and at least 2 of them not"
+        " zero."
+    )
+
+
 @contextmanager
-def value_errors() -> Iterator[None]:
+def value_errors(spelled: Mapping[str, str] = MappingProxyType(_SPELLED)) -> Iterator[None]:
     """Raise errors of greedyexp as ValueError, as scikit-learn's callers expect.
 
     Settings have the names that scikit-learn has for them.
@@ -223,7 +321,7 @@ def value_errors() -> Iterator[None]:
         yield
     except UserError as error:
         name, _, rest = error.message.partition(" ")
-        error.message = f"{_SPELLED.get(name, name)} {rest}"
+        error.message = f"{spelled.get(name, name)} {rest}"
         raise ValueError(str(error)) from error
 
 
@@ -299,12 +397,14 @@ def _settings_of(cls: type[Estimator], parts: list[Algorithm]) -> Iterator[str]:
     """Yield the settings of ``solve`` that an estimator has."""
     # Centring is an intercept for least squares only.
     own = all("intercept" in part.parameters.model_fields for part in parts)
-    if own or cls.fixed.get("loss", "squared") == "squared":
+    if own or minimises_squares(cls.fixed):
         yield "intercept"
     if cls.tuning == "cv":
         yield from ("folds", "seed")
     if any(part.yields == "iterates" for part in parts):
         yield from ("iterations", "tol")
+    if any("n_jobs" in part.takes for part in parts):
+        yield "n_jobs"
 
 
 def _documented(cls: type[Estimator], entries: list[str]) -> str:

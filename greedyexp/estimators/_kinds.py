@@ -17,13 +17,16 @@ from greedyexp.problems.checks import is_sparse
 class Regressor(RegressorMixin, Estimator):
     """Base class of the regressors."""
 
-    def fit(self, X: Any, y: Any) -> Regressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
         """Fit the response.
 
         Parameters
         ----------
         X : array, DataFrame or, for some algorithms, sparse array (n, p)
         y : array (n,), or (n, r) if the estimator takes several responses
+        sample_weight : array (n,), optional
+            Weights >= 0 of the rows, for the squared loss. Only their ratios matter. A row of
+            weight 0 counts as absent. An intercept for weighted rows needs a dense X.
 
         Returns
         -------
@@ -52,7 +55,7 @@ class Regressor(RegressorMixin, Estimator):
                 y_numeric=True,
                 ensure_min_samples=2,
             )
-            self._learn(design, response)
+            self._learn(design, response, weights=sample_weight)
         coef, intercept = self.solution_.coef, self.solution_.intercept
         if response.ndim == 1:
             self.coef_, self.intercept_ = coef, intercept
@@ -112,7 +115,7 @@ class Classifier(ClassifierMixin, Estimator):
                 )
             if len(self.classes_) < 2:
                 raise ValueError("Classifier can't train when only one class is present.")
-            self._learn(design, 2.0 * codes - 1.0)
+            self._learn(design, 2.0 * codes - 1.0, classes=codes)
         self.coef_ = self.solution_.coef[None]
         self.intercept_ = np.array([self.solution_.intercept])
         return self

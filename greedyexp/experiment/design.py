@@ -7,85 +7,35 @@ a run folder. It needs neither the data nor the plugins of the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, TypeVar
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
-
-from greedyexp.core.errors import ConfigError, StorageError
-from greedyexp.core.parts import Figure
-from greedyexp.core.registry import find
+from greedyexp.core.errors import ConfigError, StorageError, message_of
+from greedyexp.core.parts import Figure, Generator
+from greedyexp.core.registry import find, lookup
+from greedyexp.core.stored import RESTORE
 from greedyexp.core.yaml_text import load_yaml
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import BadValue, Parameters, model_adapter, read_value
-from greedyexp.experiment.sweep import Axes, axes_of, columns_of_axes
-from greedyexp.experiment.variants import Entry, Variant, variants_of
+from greedyexp.experiment.resampling import INDEPENDENT, Resampling, Source
+from greedyexp.experiment.settings import DECIDED as DECIDED
+from greedyexp.experiment.settings import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from greedyexp.experiment.settings import Entry, Settings
+from greedyexp.experiment.sweep import Axes, columns_of_axes, values_by_name, values_of_sweep
+from greedyexp.experiment.variants import Variant, variant_in, variants_of
 from greedyexp.protocols.base import Measured
-from greedyexp.stats.looks import Looks
+from greedyexp.stats.multiplicity import Looks
 
-DEFAULT_PROTOCOL = "recovery"
 # Column of the table for the labels of several blocks of data.
 DATA_COLUMN = "data"
-# Value of `trials.until`: continue until the claims are decided.
-DECIDED: Final = "decided"
-_RESTORE = "Restore the file, or run the experiment again."
 
 
 Written = TypeVar("Written")
 Listed = TypeVar("Listed")
-
-
-class _Settings(BaseModel):
-    """Settings that figures, tables and verdicts need; the others are ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Rule(_Settings):
-    until: Any = None
-    min: Annotated[int, Field(ge=1)] = 1
-    max: Annotated[int, Field(ge=1)]
-    success: dict[str, str] = {}
-
-
-class _Paper(_Settings):
-    key: str = ""
-    figure: str = ""
-
-
-class _Swept(_Settings):
-    sweep: dict[str, list[Any] | dict[str, Any]] | None = None
-
-
-class _Block(_Swept):
-    generator: str = ""
-    label: str | None = None
-
-
-class _Algorithm(_Swept):
-    label: str | None = None
-
-
-_OneAlgorithm = Annotated[dict[str, _Algorithm | None], Field(min_length=1, max_length=1)]
-_OnePart = Annotated[dict[str, dict[str, Any] | None], Field(min_length=1, max_length=1)]
-
-
-class _Stored(_Settings):
-    """The structure of ``config.yaml``."""
-
-    name: str
-    trials: Annotated[int, Field(ge=1)] | _Rule
-    paper: _Paper | None = None
-    plugins: list[str] = []
-    protocol: str | _OnePart = DEFAULT_PROTOCOL
-    data: _Block | Annotated[list[_Block], Field(min_length=1)]
-    algorithms: list[str | _OneAlgorithm]
-    metrics: list[str] = []
-    figures: list[str | _OnePart] = []
-    tables: list[str | _OnePart] = []
 
 
 @dataclass(frozen=True)
@@ -102,123 +52,184 @@ class Design:
 
     settings: Mapping[str, Any]
     profile: str
-    _stored: _Stored
+    _read: Settings
 
     @property
     def name(self) -> str:
         """Name of the experiment."""
-        return self._stored.name
+        return self._read.name
 
     @property
     def trials(self) -> int:
         """Replicates of each point; the largest number allowed if ``adaptive``."""
-        trials = self._stored.trials
+        trials = self._read.trials
         return trials if isinstance(trials, int) else trials.max
 
     @property
     def adaptive(self) -> bool:
         """True if the results decide how many replicates a point gets."""
-        return not isinstance(self._stored.trials, int)
+        return not isinstance(self._read.trials, int)
 
     @property
     def looks(self) -> Looks | None:
         """The looks after which claims decide which points get more trials; None if they do not."""
-        trials = self._stored.trials
-        if isinstance(trials, int) or trials.until != DECIDED:
+        trials = self._read.trials
+        if isinstance(trials, int) or not trials.until_decided:
             return None
         return Looks(trials.min)
 
     @property
     def success(self) -> Mapping[str, str]:
         """The success metrics of a rule for trials, by label or name; empty without a rule."""
-        trials = self._stored.trials
-        return {} if isinstance(trials, int) else trials.success
+        return getattr(self._read.trials, "success", {})
 
     @property
     def source(self) -> str:
         """The paper and figure to reproduce, such as ``jalali2012, Figure 1``; may be empty."""
-        paper = self._stored.paper or _Paper()
-        return ", ".join(text for text in (paper.key, paper.figure) if text)
+        paper = self._read.paper
+        return ", ".join(filter(None, (paper.key, paper.figure))) if paper else ""
 
     @property
     def family(self) -> str:
         """Default figure of claims: the figure of the paper, or the name of the experiment."""
-        return (self._stored.paper or _Paper()).figure or self.name
+        paper = self._read.paper
+        return (paper.figure if paper else "") or self.name
 
     @property
     def plugins(self) -> list[str]:
         """Paths of the plugins as written."""
-        return self._stored.plugins
+        return self._read.plugins
 
-    @cached_property
+    @property
+    def parts(self) -> list[tuple[str, str, list[str]]]:
+        """Kind and registered name of every part, and the parameters of generators and protocol."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for block in self._read.data:
+            given = [key for key in block.settings if key not in Generator.reserved_keys]
+            given += [name for axis in block.axes for name in axis]
+            found.setdefault(("generator", block.name), []).extend(given)
+        found |= {("algorithm", entry.name): [] for entry in self.entries}
+        for entry in self.entries:
+            for values in (entry.settings, *values_of_sweep(entry.settings.get("sweep"))):
+                if isinstance(values.get("loss"), str):
+                    found["loss", values["loss"]] = []
+        found["protocol", self.protocol] = [*self._read.protocol.settings]
+        found |= {("metric", name): [] for name in self._read.metrics}
+        found |= {("figure", entry.name): [] for entry in self._read.figures}
+        found |= {("table", entry.name): [] for entry in self._read.tables}
+        return [(kind, name, [*dict.fromkeys(given)]) for (kind, name), given in found.items()]
+
+    @property
     def entries(self) -> list[Entry]:
         """The entries of ``algorithms`` in the order of the file."""
-        entries = []
-        for item in self._stored.algorithms:
-            name, written = entry_of(item)
-            params = written or _Algorithm()
-            entries.append(Entry(name, params.label or name, params.sweep or {}))
-        return entries
+        return self._read.algorithms
+
+    @cached_property
+    def _variants(self) -> list[tuple[Entry, list[Variant] | None]]:
+        # The label of an entry goes before those that a sweep makes.
+        ordered = sorted(self.entries, key=lambda entry: bool(entry.axes))
+        return [(entry, variants_of(entry)) for entry in ordered]
 
     @cached_property
     def variants(self) -> dict[str, Variant]:
-        """The algorithms of the table by their label.
-
-        If the algorithm is no longer registered or its parameters have changed, a variant is listed
-        under every spelling that its label may have in the table.
-        """
-        return variants_of(self.entries)
+        """The algorithms of the table by their label, as far as they are registered."""
+        known = [variant for _, variants in self._variants for variant in variants or ()]
+        return {variant.label: variant for variant in reversed(known)}
 
     def variant(self, label: str) -> Variant:
         """Return the variant with this label; an unknown label is treated as an entry."""
-        return self.variants.get(label, Variant(label))
+        gone = [entry for entry, variants in self._variants if variants is None]
+        return self.variants.get(label) or variant_in(gone, label)
 
     def drawn(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         """Return name and parameters of each ``figure`` or ``table``."""
-        items = self._stored.figures if kind == "figure" else self._stored.tables
         return [
-            (name, {key: value for key, value in (params or {}).items() if not _is_text(kind, key)})
-            for name, params in map(entry_of, items)
+            (name, {key: value for key, value in settings.items() if not _is_text(kind, key)})
+            for name, settings in self._displays(kind)
         ]
 
     def texts(self, kind: str) -> list[dict[str, str]]:
         """Return ``title`` and ``caption`` of each ``figure`` or ``table``, as far as given."""
-        items = self._stored.figures if kind == "figure" else self._stored.tables
         return [
-            {key: str(value) for key, value in (params or {}).items() if _is_text(kind, key)}
-            for _, params in map(entry_of, items)
+            {key: str(value) for key, value in settings.items() if _is_text(kind, key)}
+            for _, settings in self._displays(kind)
         ]
+
+    def _displays(self, kind: str) -> list[tuple[str, Mapping[str, Any]]]:
+        entries = self._read.figures if kind == "figure" else self._read.tables
+        return [(entry.name, entry.settings) for entry in entries]
 
     @cached_property
     def data_axes(self) -> Axes:
         """The swept data columns; first ``data`` if the data are a list of blocks."""
-        data = self._stored.data
-        if isinstance(data, _Block):
-            return axes_of(data.sweep)
-        axes = (axis for block in data for axis in axes_of(block.sweep))
-        return ((DATA_COLUMN,), *dict.fromkeys(axes))
+        axes = tuple(dict.fromkeys(axis for block in self._read.data for axis in block.axes))
+        return ((DATA_COLUMN,), *axes) if self._listed else self._read.data[0].axes
+
+    @property
+    def _listed(self) -> bool:
+        return isinstance(self.settings["data"], list)
 
     @property
     def generators(self) -> list[str]:
         """Registered names of the generators, without repetition."""
-        data = self._stored.data
-        blocks = data if isinstance(data, list) else [data]
-        return list(dict.fromkeys(block.generator for block in blocks))
+        return list(dict.fromkeys(block.name for block in self._read.data))
+
+    @cached_property
+    def resampling(self) -> Resampling:
+        """Which replicates are drawn from the rows of one finite data set."""
+        sources = []
+        for block in self._read.data:
+            part = lookup("generator", block.name)
+            if part is not None and part.left_out is not None:
+                known = part.parameters.model_fields
+                params = {key: value for key, value in block.settings.items() if key in known}
+                swept = tuple(name for axis in block.axes for name in axis)
+                where = {DATA_COLUMN: block.settings["label"]} if self._listed else {}
+                sources.append(Source(part, params, swept, where))
+        if not sources:
+            return INDEPENDENT
+        measured: list[Measured] = []
+        # A plugin may be missing. Its columns are then unknown.
+        with suppress(ConfigError):
+            measured = self.measured
+        held_out = {column.name: column.held_out for column in measured}
+        shares = frozenset(column.name for column in measured if column.share_of_rows)
+        return Resampling(tuple(sources), held_out, shares)
 
     @property
     def protocol(self) -> str:
         """Registered name of the protocol."""
-        return entry_of(self._stored.protocol)[0]
+        return self._read.protocol.name
+
+    @cached_property
+    def given(self) -> dict[tuple[str, str, str], list[Any]]:
+        """The values of parameters that are given or swept, and the labels of data blocks.
+
+        A key has the column and the value that choose the rows, both empty for all rows, and the
+        column of the values.
+        """
+        several = isinstance(self.settings["data"], list)
+        found: dict[tuple[str, str, str], list[Any]] = {}
+        for block in self._read.data:
+            rows = (DATA_COLUMN, block.label) if several else ("", "")
+            names = block.settings.keys() - {*Generator.reserved_keys}
+            fixed = {name: [block.settings[name]] for name in names}
+            swept = values_by_name(block.settings.get("sweep"))
+            for name, values in (fixed | swept).items():
+                found.setdefault((*rows, name), []).extend(values)
+            if several:
+                found.setdefault(("", "", DATA_COLUMN), []).append(block.label)
+        for entry in self.entries:
+            for name, values in values_by_name(entry.settings.get("sweep")).items():
+                found.setdefault(("algorithm", entry.label, name), []).extend(values)
+        return found
 
     @cached_property
     def words(self) -> dict[str, list[str]]:
         """The labels of data blocks and the text values of swept parameters, in file order."""
-        data = self._stored.data
-        blocks = data if isinstance(data, list) else [data]
-        words = {DATA_COLUMN: [block.label or block.generator for block in blocks]}
-        for sweep in (*(block.sweep for block in blocks), *(one.sweep for one in self.entries)):
-            groups = [one for one in columns_of_axes(sweep or {}) if isinstance(one, Mapping)]
-            for group in groups:
+        words = {DATA_COLUMN: [block.label for block in self._read.data]}
+        for entry in (*self._read.data, *self.entries):
+            for group in columns_of_axes(entry.settings.get("sweep")):
                 for name, values in group.items():
                     listed = values if isinstance(values, list) else []
                     words.setdefault(name, []).extend(v for v in listed if isinstance(v, str))
@@ -233,13 +244,13 @@ class Design:
         ConfigError
             If the protocol or a metric is not registered, or its parameters are impossible.
         """
-        name, params = entry_of(self._stored.protocol)
+        name, params = self.protocol, self._read.protocol.settings
         part = find("protocol", name)
-        metrics = [find("metric", metric) for metric in self._stored.metrics]
+        metrics = [find("metric", metric) for metric in self._read.metrics]
         try:
-            return list(part.columns(metrics, **Parameters(part).read_all(params or {})))
+            return list(part.columns(metrics, **Parameters(part).read_all(params)))
         except ValueError as error:
-            reason = str(error).rstrip(".")
+            reason = message_of(error).rstrip(".")
             raise ConfigError(f"impossible parameters of protocol '{name}': {reason}.") from None
 
 
@@ -252,8 +263,10 @@ def design_of(settings: Mapping[str, Any], profile: str = "") -> Design:
         If a key is missing or has a value of another type. The parameters of parts and the values
         of sweeps are not checked.
     """
-    known = {key: settings[key] for key in _Stored.model_fields if key in settings}
-    return Design(settings, profile, read_value(model_adapter(_Stored), known, ""))
+    # Claims are read where they are judged, so that a wrong one hides no rows.
+    known = {key: settings[key] for key in Settings.model_fields if key in settings}
+    known.pop("claims", None)
+    return Design(settings, profile, read_value(model_adapter(Settings), known, ""))
 
 
 def read_design(text: str, path: Path, profile: str) -> Design:
@@ -266,8 +279,8 @@ def read_design(text: str, path: Path, profile: str) -> Design:
     """
     try:
         settings = load_yaml(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
+    except ConfigError as error:
+        reason = message_of(error).rstrip(".")
         raise _damaged(path, f"not a readable configuration ({reason}).") from None
     if not isinstance(settings, dict) or "name" not in settings:
         raise _damaged(path, "this is not the configuration of a run.")
@@ -276,14 +289,18 @@ def read_design(text: str, path: Path, profile: str) -> Design:
     except BadValue as error:
         keys, message, remedy = error.found[0]
         where = f"{path}: {dotted(keys)}" if keys else str(path)
-        raise StorageError(message, place=where, remedy=remedy or _RESTORE) from None
-    if settings.get("protocol", DEFAULT_PROTOCOL) == DEFAULT_PROTOCOL and "metrics" not in settings:
-        raise _damaged(path, "'metrics' is missing.")
+        raise StorageError(message, place=where, remedy=remedy or RESTORE) from None
+    needed = ["trials"]
+    if settings.get("protocol", DEFAULT_PROTOCOL) == DEFAULT_PROTOCOL:
+        needed.append("metrics")
+    for key in needed:
+        if key not in settings:
+            raise _damaged(path, f"'{key}' is missing.")
     return design
 
 
 def _damaged(path: Path, wrong: str) -> StorageError:
-    return StorageError(wrong, place=str(path), remedy=_RESTORE)
+    return StorageError(wrong, place=str(path), remedy=RESTORE)
 
 
 def entry_of(item: str | Mapping[str, Written]) -> tuple[str, Written | None]:
@@ -299,13 +316,12 @@ def _is_text(kind: str, key: str) -> bool:
 def by_stem(listed: Iterable[tuple[str, Listed]]) -> dict[str, tuple[str, Listed]]:
     """Return figures or tables, given as (name, settings), by the names of their files.
 
-    The files of the second figure of a name end in ``_2``.
+    The files of the second figure of a name end in ``_2``, unless another one has this name.
     """
-    count: dict[str, int] = {}
-    stems = {}
+    stems: dict[str, tuple[str, Listed]] = {}
     for name, settings in listed:
-        count[name] = count.get(name, 0) + 1
-        stems[name if count[name] == 1 else f"{name}_{count[name]}"] = name, settings
+        numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+        stems[next(stem for stem in numbered if stem not in stems)] = name, settings
     return stems
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import did_you_mean
-from greedyexp.core.listing import listed
+from greedyexp.core.listing import listed, shortened
+from greedyexp.core.yaml_text import Keys as Keys
 
-Keys = tuple[str | int, ...]
-# One of ``ValidationError.errors()``.
 Error = Mapping[str, Any]
+# The keys that lead to a mistake, the message and the remedy.
+Mistake = tuple[Keys, str, str]
 
 # Maximum number of values in a message.
 _LISTED = 12
@@ -62,7 +65,7 @@ def show(value: Any) -> str:
         text = f"{{{', '.join(f'{key}: {show(item)}' for key, item in value.items())}}}"
     else:
         text = repr(value)
-    return text if len(text) <= 60 else f"{text[:56]} ..."
+    return shortened(text, 60)
 
 
 def listing(values: Iterable[Any], wanted: Any = None) -> str:
@@ -74,7 +77,7 @@ def listing(values: Iterable[Any], wanted: Any = None) -> str:
     return f"It takes: {listed([text for text, _ in known], _LISTED)}." if known else ""
 
 
-def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys, str, str]]:
+def messages(errors: Iterable[Error], value: Any, name: str, model: Any = None) -> list[Mistake]:
     """Return the errors of a value, one message for each wrong place in it.
 
     Parameters
@@ -85,6 +88,8 @@ def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys,
         The plain data that were validated.
     name : str
         Name of the value; empty if its keys identify it.
+    model : type, optional
+        The type of the value, whose keys are suggested for unknown ones.
 
     Returns
     -------
@@ -92,20 +97,57 @@ def messages(errors: Iterable[Error], value: Any, name: str) -> list[tuple[Keys,
         Key path of the error inside the value.
     """
     grouped: dict[Keys, list[Error]] = {}
-    result = []
+    unknown: list[Mistake] = []
+    result, mistaken = [], []
     for error in errors:
-        keys = _inside(value, error)
-        if error["type"] == "missing" and isinstance(error["loc"][-1], str):
-            result.append((keys, f"'{error['loc'][-1]}' is missing.", ""))
+        keys, last = _inside(value, error), error["loc"][-1] if error["loc"] else None
+        if error["type"] == "missing" and isinstance(last, str):
+            result.append((keys, f"'{last}' is missing.", ""))
+            mistaken.append((*keys, last))
         elif error["type"] == "extra_forbidden":
-            result.append((keys, f"unknown key '{error['loc'][-1]}'.", ""))
+            unknown.append((keys, *unknown_key(last, _fields(model, keys[:-1]))))
+            mistaken.append(keys)
         else:
             grouped.setdefault(keys, []).append(error)
     # A union reports errors for every member. The user probably meant the member whose errors are
     # deepest in the value.
-    deepest = [keys for keys in grouped if not any(_starts(other, keys) for other in grouped)]
+    mistaken += grouped
+    deepest = [keys for keys in grouped if not any(_starts(other, keys) for other in mistaken)]
     result += [(keys, *_sentence(grouped[keys], _at(value, keys), name, keys)) for keys in deepest]
-    return result
+    # A misspelt key may be the one that is missing.
+    return unknown + result
+
+
+def unknown_key(key: Any, known: Iterable[str]) -> tuple[str, str]:
+    """Return message and remedy for a key that a mapping cannot have."""
+    names = list(known)
+    remedy = did_you_mean(str(key), names) if names else ""
+    if str(key).count("(") != str(key).count(")"):
+        # Inside {...} YAML ends an unquoted text at a comma.
+        remedy = "Put a text with a comma in quotes."
+    return f"unknown key '{key}'.", remedy
+
+
+def _fields(kind: Any, keys: Keys) -> Iterable[str]:
+    """Return the keys of the model at a key path in a type; none if there is no model."""
+    models = _models(kind)
+    for key in keys:
+        found = [model.model_fields[key] for model in models if key in model.model_fields]
+        # A key of a plain mapping leads to one of the same models.
+        models = _models(found[0].annotation) if found else models
+    return models[0].model_fields if models else ()
+
+
+def _models(kind: Any) -> list[Any]:
+    """Return the models in a type such as ``list[str] | dict[str, Model]``."""
+    inner = [model for one in get_args(kind) for model in _models(one)]
+    return [kind] if hasattr(kind, "model_fields") else inner
+
+
+def below(keys: Keys, mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
+    """Yield mistakes with ``keys`` placed before their own keys."""
+    for inner, message, remedy in mistakes:
+        yield (*keys, *inner), message, remedy
 
 
 def subject_of(name: str, keys: Keys) -> str:
@@ -141,6 +183,11 @@ def _at(value: Any, keys: Keys) -> Any:
     for key in keys:
         value = value[key]
     return value
+
+
+def refusal(message: str, remedy: str) -> PydanticCustomError:
+    """Return an error for a validator, with a remedy for the user."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "remedy": remedy})
 
 
 def _sentence(errors: list[Error], value: Any, name: str, keys: Keys) -> tuple[str, str]:

@@ -14,7 +14,10 @@ from pydantic_core import to_jsonable_python
 
 from greedyexp.core.errors import ConfigError, PluginError, did_you_mean
 from greedyexp.core.part import Part
-from greedyexp.experiment.messages import Keys, messages, show, subject_of
+from greedyexp.experiment.messages import Keys, Mistake, dotted, messages, show, subject_of
+
+# Digits that every finite number has at most.
+_FINITE = 300
 
 
 class BadValue(Exception):
@@ -26,7 +29,7 @@ class BadValue(Exception):
         The errors, with the keys that lead to them inside the value.
     """
 
-    def __init__(self, found: list[tuple[Keys, str, str]]):
+    def __init__(self, found: list[Mistake]):
         super().__init__(found[0][1])
         self.found = found
 
@@ -53,7 +56,8 @@ class Parameters:
         BadValue
             If the type or the range does not allow it.
         """
-        return read_value(_adapter_of(self.part.parameters, name), value, name)
+        adapter = adapter_of(self.part.parameters, name)
+        return read_value(adapter, value, name, self.fields[name].annotation)
 
     def accepts(self, name: str, value: Any) -> bool:
         """Return True if the parameter can take the value."""
@@ -101,25 +105,31 @@ class Parameters:
         PluginError
             If the annotation of a parameter does not allow its default.
         """
-        defaults = {}
-        for name, field in self.fields.items():
-            if field.is_required():
-                continue
-            default = field.get_default(call_default_factory=True)
-            try:
-                defaults[name] = self.read(name, to_jsonable_python(default))
-            except BadValue as error:
-                raise PluginError(
-                    f"{self.part.kind} '{self.part.name}': the default of {name} contradicts its"
-                    f" type: {error}",
-                    place=self.part.place,
-                    remedy="Fix the function's signature.",
-                ) from None
-        return defaults
+        return dict(_defaults_of(self.part))
+
+
+# A default is read once in a process, since reading it takes as long as reading a value of a file.
+@lru_cache(maxsize=1024)
+def _defaults_of(part: Part) -> dict[str, Any]:
+    parameters, defaults = Parameters(part), {}
+    for name, field in parameters.fields.items():
+        if field.is_required():
+            continue
+        default = field.get_default(call_default_factory=True)
+        try:
+            defaults[name] = parameters.read(name, to_jsonable_python(default))
+        except BadValue as error:
+            raise PluginError(
+                f"{part.kind} '{part.name}': the default of {name} contradicts its type: {error}",
+                place=part.place,
+                remedy="Fix the function's signature.",
+            ) from None
+    return defaults
 
 
 @lru_cache(maxsize=1024)
-def _adapter_of(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+def adapter_of(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """Return the cached adapter of one field of a pydantic model."""
     field = model.model_fields[name]
     kind: Any = field.annotation
     if isinstance(kind, type(BaseModel)):
@@ -136,48 +146,68 @@ def model_adapter(model: type[BaseModel]) -> TypeAdapter[Any]:
     return TypeAdapter(model)
 
 
-def read_value(adapter: TypeAdapter[Any], value: Any, name: str) -> Any:
+def read_value(adapter: TypeAdapter[Any], value: Any, name: str, model: Any = None) -> Any:
     """Validate plain data strictly: a text is not a number, and ``true`` is not 1.
+
+    Parameters
+    ----------
+    adapter : TypeAdapter
+    value : object
+    name : str
+        Subject of messages; empty if the keys of a mistake identify it.
+    model : type, optional
+        The type that is read, whose keys are suggested for unknown ones.
 
     Raises
     ------
     BadValue
         If the value is not valid; there is a message for each wrong place in it.
     """
-    value = _plain(value)
-    bad = [(keys, number) for keys, number in _numbers(value) if not math.isfinite(number)]
-    if bad:
-        raise BadValue(
-            [(k, f"{subject_of(name, k)} must be finite, but is {x!r}.", "") for k, x in bad]
-        )
     try:
-        text = json.dumps(value)
-    except (TypeError, ValueError):
-        # Not plain data, so the rules for objects of Python say what is wanted instead.
-        try:
-            adapter.validate_python(value, strict=True)
-        except ValidationError as error:
-            raise BadValue(messages(error.errors(), value, name)) from None
-        wanted = "must be numbers and texts, or lists and mappings of them"
-        raise BadValue([((), f"{name} {wanted}, but is {show(value)}.", "")]) from None
-    try:
+        text = json.dumps(value, allow_nan=False)
+        if ".0" in text:
+            # A whole float, such as ``1e3``, is valid for an int parameter.
+            text = json.dumps(json.loads(text, parse_float=_number))
         result = adapter.validate_json(text, strict=True)
     except ValidationError as error:
-        raise BadValue(messages(error.errors(), value, name)) from None
-    if any(not math.isfinite(number) for _, number in _numbers(result)):
+        raise BadValue(messages(error.errors(), json.loads(text), name, model)) from None
+    except (TypeError, ValueError):
+        raise _not_plain(adapter, value, name) from None
+    # Shorter numbers are finite.
+    if len(text) > _FINITE and not all(math.isfinite(number) for _, number in _numbers(result)):
         raise BadValue([((), f"{name} is too large a number.", "")])
     return result
 
 
-def _plain(value: Any) -> Any:
-    """Return plain data with whole floats as int, so ``1e3`` is valid for an int parameter."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+def _not_plain(adapter: TypeAdapter[Any], value: Any, name: str) -> BadValue:
+    """Return the error for a value with infinite numbers, or with objects of Python."""
+    bad = [(keys, number) for keys, number in _numbers(value) if not math.isfinite(number)]
+    if bad:
+        return BadValue(
+            [(k, f"{subject_of(name, k)} must be finite, but is {x!r}.", "") for k, x in bad]
+        )
+    # The rules for objects of Python say what is wanted instead.
+    try:
+        adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        return BadValue(messages(error.errors(), value, name))
+    wanted = "must be numbers and texts, or lists and mappings of them"
+    return BadValue([((), f"{name} {wanted}, but is {show(value)}.", "")])
+
+
+def refuse_other(model: type[BaseModel], content: Any) -> None:
+    """Raise ``ValueError`` with the place if the data of a stored file do not fit a model."""
+    try:
+        read_value(model_adapter(model), content, "it")
+    except BadValue as error:
+        keys, message, _ = error.found[0]
+        where = f"{dotted(keys)}: " if keys else ""
+        raise ValueError(f"{where}{message}") from None
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _numbers(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, float]]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from greedyexp.core.errors import did_you_mean
-from greedyexp.experiment.messages import Keys, show
+from greedyexp.core.part import Part
+from greedyexp.experiment.messages import Keys, Mistake, below, dotted, show
 from greedyexp.experiment.parameters import BadValue
 
 Axes = tuple[tuple[str, ...], ...]
@@ -66,6 +67,26 @@ class Range:
 
 def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
+
+
+class Axis(NamedTuple):
+    """Parameters that vary together.
+
+    Parameters
+    ----------
+    keys : tuple of str or int
+        Key path of the mapping with their values.
+    columns : dict of str to list or Range
+        The values of each parameter as written, all of the same length.
+    """
+
+    keys: Keys
+    columns: dict[str, list[Any] | Range]
+
+    @property
+    def size(self) -> int:
+        """Number of steps, found without computing the values."""
+        return count_of(next(iter(self.columns.values())))
 
 
 def is_range(value: Any) -> bool:
@@ -147,36 +168,117 @@ def _bad(message: str, remedy: str = "", *, keys: Keys = ()) -> BadValue:
     return BadValue([(keys, message, remedy)])
 
 
-def zip_groups(sweep: Mapping[str, Any]) -> list[Any]:
-    """Return the groups of ``zip:``, which is one mapping or a list of them."""
-    groups = sweep.get("zip", [])
-    return groups if isinstance(groups, list) else [groups]
+def _groups(sweep: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield the parameters that vary together, each with the keys of their mapping."""
+    for name, value in sweep.items() if isinstance(sweep, Mapping) else ():
+        if name != "zip":
+            yield keys, {name: value}
+        elif isinstance(value, list):
+            yield from (((*keys, "zip", index), group) for index, group in enumerate(value))
+        else:
+            yield (*keys, "zip"), value
+
+
+def columns_of_axes(sweep: Any) -> list[Mapping[str, Any]]:
+    """Return parameter -> values as written of each axis; a zip has several parameters."""
+    return [group for _, group in _groups(sweep) if isinstance(group, Mapping)]
+
+
+def axes_of(sweep: Any) -> Axes:
+    """Return the parameters of each axis of a ``sweep:`` mapping."""
+    return tuple(map(tuple, columns_of_axes(sweep)))
 
 
 def names_in(mapping: Any) -> set[str]:
     """Return the parameters that a mapping fixes or sweeps."""
     if not isinstance(mapping, dict):
         return set()
-    sweep = mapping.get("sweep")
-    swept = axes_of(sweep) if isinstance(sweep, dict) else ()
-    return set(mapping).union(*swept) - {"sweep"}
+    return set(mapping).union(*axes_of(mapping.get("sweep"))) - {"sweep"}
 
 
-def columns_of_axes(sweep: Mapping[str, Any]) -> list[Any]:
-    """Return parameter -> values of each axis; a zip has several parameters."""
-    axes: list[Any] = []
-    for name, value in sweep.items():
-        axes += zip_groups(sweep) if name == "zip" else [{name: value}]
-    return axes
+def read_sweep(
+    sweep: Any, keys: Keys = ("sweep",), part: Part | None = None
+) -> tuple[list[Axis], list[Mistake]]:
+    """Return the axes of a ``sweep:``, and its mistakes.
+
+    The values are neither computed nor read.
+
+    Parameters
+    ----------
+    sweep : object
+        The value as written; None if there is none.
+    keys : tuple of str or int
+        Key path of the sweep.
+    part : Part, optional
+        The part whose parameters are swept. If None, any name is accepted.
+    """
+    if not isinstance(sweep, Mapping):
+        wrong = (keys, f"sweep must be a mapping, but is {show(sweep)}.", "")
+        return [], [] if sweep is None else [wrong]
+    axes: list[Axis] = []
+    found: list[Mistake] = []
+    seen: set[str] = set()
+    for where, group in _groups(sweep, keys):
+        if not isinstance(group, Mapping) or not group:
+            message = f"zip must map parameters to lists, but is {show(group)}."
+            found.append((where, message, ""))
+            continue
+        columns: dict[str, list[Any] | Range] = {}
+        for name, value in group.items():
+            here = (*where, name)
+            try:
+                columns[name] = _column(name, value, part)
+            except BadValue as error:
+                found += below(here, error.found)
+            if name in seen:
+                found.append((here, f"{name} is swept twice (see {dotted(here)}).", "Keep one."))
+            seen.add(name)
+        counts = [f"{name} has {count_of(column)}" for name, column in columns.items()]
+        if len({count_of(column) for column in columns.values()}) > 1:
+            message = f"the lists below zip must have equal lengths, but {', '.join(counts)}."
+            found.append((where, message, ""))
+        elif len(columns) == len(group):
+            axes.append(Axis(where, columns))
+    if sweep.get("zip") == []:
+        found.append(((*keys, "zip"), "zip is empty.", ""))
+    return axes, found
 
 
-def axes_of(sweep: Mapping[str, Any] | None) -> Axes:
-    """Return the parameters of each axis of a ``sweep:`` mapping."""
-    groups = columns_of_axes(sweep or {})
-    return tuple(tuple(group) for group in groups if isinstance(group, Mapping))
+def count_of(column: list[Any] | Range) -> int:
+    """Return the number of values, without computing them."""
+    return column.count if isinstance(column, Range) else len(column)
 
 
-def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _column(name: str, value: Any, part: Part | None) -> list[Any] | Range:
+    known = part.parameters.model_fields if part else {name}
+    if part and name not in known:
+        message = f"{part.kind} '{part.name}' has no parameter '{name}' to sweep."
+        raise _bad(message, did_you_mean(name, known))
+    if isinstance(value, Mapping):
+        return read_range(dict(value), name)
+    if not isinstance(value, list):
+        raise _bad(
+            f"the sweep of {name} must be a list or a range, but is {show(value)}.",
+            f"For one value move {name} out of the sweep.",
+        )
+    if not value:
+        raise _bad(f"the sweep of {name} is empty.")
+    return value
+
+
+def rows_of(columns: Sequence[Mapping[str, Iterable[Any]]]) -> list[dict[str, Any]]:
+    """Return every combination of the steps of axes, each given as parameter -> values."""
+    axes = [
+        [dict(zip(axis, row, strict=True)) for row in zip(*axis.values(), strict=True)]
+        for axis in columns
+    ]
+    return [
+        {name: value for step in steps for name, value in step.items()}
+        for steps in itertools.product(*axes)
+    ]
+
+
+def values_of_sweep(sweep: Any) -> list[dict[str, Any]]:
     """Return every combination of the values of a sweep without checking their types.
 
     Returns
@@ -184,25 +286,14 @@ def values_of_sweep(sweep: Mapping[str, Any]) -> list[dict[str, Any]]:
     list of dict
         Parameter -> value; empty if the sweep is damaged or has very many combinations.
     """
-    axes: list[list[dict[str, Any]]] = []
-    try:
-        for group in columns_of_axes(sweep):
-            columns = {key: _listed(column, key) for key, column in group.items()}
-            rows = zip(*columns.values(), strict=True)
-            axes.append([dict(zip(columns, row, strict=True)) for row in rows])
-    except (BadValue, AttributeError, TypeError, ValueError):
+    axes, wrong = read_sweep(sweep)
+    if wrong or math.prod(axis.size for axis in axes) > _MOST_STEPS:
         return []
-    if math.prod(map(len, axes)) > _MOST_STEPS:
-        return []
-    return [
-        {name: value for step in steps for name, value in step.items()}
-        for steps in itertools.product(*axes)
-    ]
+    return rows_of([axis.columns for axis in axes])
 
 
-def _listed(column: Any, name: str) -> list[Any]:
-    """Return the values of a list or a range."""
-    if not isinstance(column, Mapping):
-        return list(column)
-    values = read_range(dict(column), name)
-    return list(values) if values.count <= _MOST_STEPS else []
+def values_by_name(sweep: Any) -> dict[str, list[Any]]:
+    """Return the values of each swept parameter; none if the sweep is damaged or very long."""
+    axes, wrong = read_sweep(sweep)
+    columns = [] if wrong else [pair for axis in axes for pair in axis.columns.items()]
+    return {name: list(each) if count_of(each) <= _MOST_STEPS else [] for name, each in columns}

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.results.context import Context
-from greedyexp.results.records import Where, merged_where
-from greedyexp.results.summaries import (
-    Sizes,
-    mean_interval,
-    means_text,
-    name_text,
-    records_at,
-    selection_notes,
-)
-from greedyexp.results.text import sized_text, title_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 # Column with the share of the held-out rows that belong to a class.
 SHARE = "class_share"
+_MARK: plot.Style = {"linestyle": "none", "markersize": 5}
 
 
 @figure(
@@ -35,86 +21,70 @@ SHARE = "class_share"
     **plot.declared("class_error", "class", "size", apart=plot.separate_algorithms),
 )
 def class_errors(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
-    sizes: Sizes = [],  # noqa: B006 - a default that pydantic copies
-    where: Where = {},  # noqa: B006
-) -> Figure:
+    sizes: plot.Sizes = [],  # noqa: B006 - a default that pydantic copies
+    where: plot.Where = {},  # noqa: B006
+) -> plot.Figure:
     """One panel for each algorithm: the error of every class, one mark for each size.
 
     Errors are on the held-out rows of a class; a class without such rows has no mark. Classes are
-    in the order of the data, and each label gives the share of these rows. Bars are 95% t
+    in the order of the data, and each label gives the share of these rows. Bars are t
     intervals; with one replicate there are none.
     """
-    frame = merged_where(frame, context, where)
-    table = _errors(frame, context, sizes)
+    frame = plot.merged_where(frame, context, where)
+    rows, order = plot.records_at(frame, "class", "class_error", sizes)
+    keys = ["algorithm", "size", "class"]
+    table = plot.means(rows, context, keys, "class_error").astype({"size": int})
+    table = table.sort_values("class", key=lambda column: column.map(order), kind="stable")
     names = _class_names(frame, table)
     places = {name: place for place, name in enumerate(names)}
-    labels = context.in_order("algorithm", sorted(table["algorithm"].unique()))
-    titles = context.titled(labels)
-    levels = sorted(table["size"].unique())
-    markers = plot.cycle(levels, plot.MARKERS)
-    styles: dict[int, plot.Style] = {
-        size: {"color": colour, "marker": markers[size], "linestyle": "none", "markersize": 5}
-        for size, colour in plot.shades(levels).items()
-    }
+    looks = plot.LineStyles(table, ["size"], context)
+    styles = {size: looks.first(size) | _MARK for size in looks.levels[0]}
+    shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
     # An error is at most 1; if all are small, most of the axis would be empty.
-    highest = np.nanmax([0.0, *table["value"], *table["high"].replace(np.inf, np.nan)])
+    highest = np.nanmax([0.0, *table["estimate"], *table["high"].replace(np.inf, np.nan)])
     widest = min(1.0, 1.05 * highest) or 1.0
-    shifts = np.linspace(-0.2, 0.2, len(levels)) if len(levels) > 1 else [0.0]
-    panels = plot.Panels([labels], height=0.6 + 0.24 * len(names))
-    for axis, label in panels:
-        axis.set_title(titles[label], pad=4)
+
+    def classes(axis: plot.Axes, values: Mapping[str, Any]) -> None:
         axis.set_yticks(list(places.values()), list(names.values()))
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlim(-0.02 * widest, 1.02 * widest)
-        own = table[table["algorithm"] == label]
         for (size, style), shift in zip(styles.items(), shifts, strict=True):
-            points = own[own["size"] == size]
+            points = plot.inside(table, {**values, "size": size})
             at = points["class"].map(places) + shift
-            (marks,) = axis.plot(points["value"], at, gid=f"size {size}", **style)
-            facts = {"test error": points["value"], "95% interval": (points["low"], points["high"])}
-            facts["replicates"] = points["replicates"]
-            plot.attach(marks, points[["algorithm", "size", "class"]], facts)
-            for y, low, high in zip(at, points["low"], points["high"], strict=True):
-                if np.isfinite([low, high]).all():
-                    ends = np.clip([low, high], 0.0, 1.0)
-                    axis.plot(ends, [y, y], color=style["color"], linewidth=0.9, gid="interval")
-    panels.label("test error of the class", "")
-    return panels.finish(
-        [plot.legend_entry(sized_text(size, context), **one) for size, one in styles.items()],
-        title=title_text(where, context),
-        note=selection_notes(frame, context, means_text(table["replicates"], context)),
+            (marks,) = axis.plot(points["estimate"], at, gid=f"size {size}", **style)
+            plot.attach(marks, points[keys], plot.facts(points, "test error"))
+            for y, *ends in np.column_stack([at, points[["low", "high"]]]):
+                if np.isfinite(ends).all():
+                    axis.plot(
+                        np.clip(ends, 0.0, 1.0),
+                        [y, y],
+                        color=style["color"],
+                        linewidth=0.9,
+                        gid="interval",
+                    )
+
+    numbers = plot.means_text(frame, table["trials"], context, ["class_error"])
+    sized = [(plot.sized_text(size, context), look) for size, look in styles.items()]
+    height = 0.6 + 0.24 * len(names)
+    return plot.chart(
+        plot.Panels.by_columns(table, context, None, "algorithm", height=height),
+        context,
+        [classes],
+        ("test error of the class", ""),
+        [[plot.legend_entry(text, **look) for text, look in sized]],
+        plot.selection_notes(frame, context, numbers),
+        where,
     )
 
 
-def _errors(frame: pd.DataFrame, context: Context, sizes: Sequence[int]) -> pd.DataFrame:
-    """Compute the mean error of each class at each size.
-
-    Returns
-    -------
-    DataFrame
-        A row for each algorithm, size and class, classes in the order of the data: ``value``,
-        ``low`` and ``high`` (95% t interval, nan if there is none), number of ``replicates`` with
-        rows of the class.
-    """
-    import pandas as pd
-
-    rows, order = records_at(frame, "class", "class_error", sizes)
-    cells = []
-    groups: Any = rows.groupby(["algorithm", "size", "class"])["class_error"]
-    for (label, size, name), errors in groups:
-        known = errors.dropna()
-        cells.append((label, int(size), name, *mean_interval(known, context), len(known)))
-    names = ["algorithm", "size", "class", "value", "low", "high", "replicates"]
-    table = pd.DataFrame(cells, columns=names)
-    return table.sort_values("class", key=lambda column: column.map(order), kind="stable")
-
-
-def _class_names(frame: pd.DataFrame, table: pd.DataFrame) -> Mapping[Any, str]:
+def _class_names(frame: plot.Frame, table: plot.Frame) -> Mapping[Any, str]:
     """Return the title of each class, with its mean share if the frame has shares."""
-    titles = {name: name_text(name).replace("_", " ") for name in table["class"].unique()}
+    names = {name: plot.name_text(name) for name in table["class"].unique()}
+    texts = plot.told_apart({text: text.replace("_", " ") for text in names.values()})
+    titles = {name: texts[text] for name, text in names.items()}
     if SHARE not in frame.columns:
         return titles
     shares = frame.groupby("class")[SHARE].mean()

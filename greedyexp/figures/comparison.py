@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from itertools import chain
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -12,25 +13,7 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.results.context import Context
-from greedyexp.results.pairs import EQUAL, Against, By, compare_pairs, contrast_text
-from greedyexp.results.records import Where, merged_where
-from greedyexp.results.summaries import (
-    Metrics,
-    MetricStyle,
-    Published,
-    compare_means,
-    comparison_notes,
-    metric_columns,
-    metric_styles,
-)
-from greedyexp.results.text import title_text
-from greedyexp.results.words import axis_label, number_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from greedyexp.stats.level import INTERVAL
 
 # Large rings, visible around a mean that equals them.
 _PUBLISHED: plot.Style = {
@@ -41,6 +24,7 @@ _PUBLISHED: plot.Style = {
 }
 # Beyond this number, ticks are thinned out and markers are smaller.
 _MAX_TICKS = 12
+_COUNTS = {"failed": "failed", "published": "published"}
 _OF = {"difference": "difference in", "ratio": "ratio of"}
 
 
@@ -51,8 +35,8 @@ Bounds = Annotated[
 _BOUND = plot.LINES[1]
 
 
-def _columns(*, metrics: Metrics, bounds: Mapping[str, str], **params: Any) -> list[str]:
-    return metric_columns(metrics=[*metrics, *bounds.values()], **params)
+def _columns(*, metrics: plot.Metrics, bounds: Mapping[str, str], **params: Any) -> list[str]:
+    return plot.metric_columns(metrics=[*metrics, *bounds.values()], **params)
 
 
 @figure(
@@ -63,18 +47,18 @@ def _columns(*, metrics: Metrics, bounds: Mapping[str, str], **params: Any) -> l
     by_algorithm="published",
 )
 def comparison(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
     row: Annotated[str, Field(description="column along the horizontal axes")],
-    metrics: Metrics,
+    metrics: plot.Metrics,
     panel: plot.Panel = None,
-    published: Published = {},  # noqa: B006 - a default that pydantic copies
-    against: Against = {},  # noqa: B006
-    by: By = "difference",
+    published: plot.Published = {},  # noqa: B006 - a default that pydantic copies
+    against: plot.Against = {},  # noqa: B006
+    by: plot.By = "difference",
     bounds: Bounds = {},  # noqa: B006
-    where: Where = {},  # noqa: B006
-) -> Figure:
+    where: plot.Where = {},  # noqa: B006
+) -> plot.Figure:
     """One panel for each metric: its mean against ``row``, one line for each algorithm.
 
     With ``panel`` there is a row of panels for each value of that column, or a single row if there
@@ -84,90 +68,89 @@ def comparison(
     their means on the same data sets, with its paired interval, and a dashed line where both are
     equal.
 
-    Bars are 95% t intervals. Lines are shifted by a few points with their bars, so that bars do not
-    overlap; hollow markers are the published numbers. A replicate that failed has no value; means
-    are over the others, and the failures are counted below. With one replicate, for example because
-    data are fixed, there are no bars.
+    Bars are t intervals; those of shares of successes are as in ``phase_transition``, and those
+    of their differences are Newcombe's. Lines are shifted by a few points with their bars, so that
+    bars do not overlap; hollow markers are the published numbers. A replicate that failed has no
+    value; means are over the others, and the failures are counted below. With one replicate, for
+    example because data are fixed, there are no bars.
     """
-    import pandas as pd
-
-    shown = metric_styles(metrics)
+    shown = plot.metric_styles(metrics)
     _refuse_unknown_bounds(bounds, shown)
-    frame = merged_where(frame, context, where)
-    published = {context.entry(label, list(where)): known for label, known in published.items()}
-    tables, promises = [], []
-    for level in plot.panel_levels(frame, panel, context):
-        own = {} if panel is None else {panel: level}
-        part = plot.inside(frame, own)
-        settings: Any = {"row": row, "metrics": shown, "published": published}
-        if against:
-            found = compare_pairs(part, context, against=against, by=by, **settings)
-        else:
-            found = compare_means(part, context, **settings)
-        tables.append(found.assign(**own))
-        styled = {bound: shown[metric] for metric, bound in bounds.items()}
-        if bounds:
-            promise = compare_means(part, context, row=row, metrics=styled, published={})
-            promises.append(promise.assign(**own))
-    table = pd.concat(tables, ignore_index=True)
-    promised = pd.concat(promises, ignore_index=True) if promises else table.iloc[:0]
+    frame = plot.merged_where(frame, context, where)
+    known = {context.entry(label, list(where)): numbers for label, numbers in published.items()}
+    settings: Any = {"row": row, "panel": panel}
+    table = plot.compare(
+        frame, context, metrics=shown, published=known, against=against, by=by, **settings
+    )
+    styled = {bound: shown[metric] for metric, bound in bounds.items()}
+    promised = table.iloc[:0]
+    if bounds:
+        promised = plot.compare(frame, context, metrics=styled, published={}, **settings)
     drawn = _named(context, against, by) if against else context
     styles = plot.LineStyles(table, ["algorithm"], drawn, dashed=not bounds)
     # Even steps: values such as 10, 20, 40 would otherwise crowd at one end.
     places = {level: i for i, level in enumerate(sorted(table[row].unique()))}
     ticks = _thinned(list(places))
-    levels = plot.panel_levels(frame, panel, context)
-    grid = [[({panel: level} if panel else {}, name) for name in shown] for level in levels]
-    if len(shown) == 1:
-        grid = [[cell for cells in grid for cell in cells]]
-    panels = plot.Panels(grid, sharey=len(shown) == 1)
-    for axis, (values, metric) in panels:
-        here, there = (plot.inside(one, values) for one in (table, promised))
-        points = here[here["metric"] == metric].assign(place=here[row].map(places))
-        bound = there[there["metric"] == bounds.get(metric)].assign(place=there[row].map(places))
-        heading = shown[metric].heading(metric)
-        label = f"{_OF[by]} {heading}" if against else heading
-        panels.label_panel(axis, axis_label(row, context.counted), label)
-        axis.set_xticks([places[level] for level in ticks], list(map(number_text, ticks)))
+    table, promised = (one.assign(place=one[row].map(places)) for one in (table, promised))
+    alone = len(shown) == 1
+    rows = [{panel: level} if panel else {} for level in plot.panel_levels(frame, panel, context)]
+    grid = [[{**values, "metric": name} for name in shown] for values in rows]
+    panels = plot.Panels([[*chain(*grid)]] if alone else grid, sharey=alone)
+    equal = plot.EQUAL[by] if against else None
+
+    def scales(axis: plot.Axes, values: Mapping[str, Any]) -> None:
+        metric, bound = values["metric"], bounds.get(values["metric"])
+        heading = f"{_OF[by]} " * bool(against) + shown[metric].heading(metric)
+        panels.label_panel(axis, plot.axis_label(row, context.counted), heading)
+        axis.set_xticks([places[level] for level in ticks], list(map(plot.number_text, ticks)))
         axis.set_xlim(-0.4, len(places) - 0.6)
-        equal = EQUAL[by] if against else None
+        there = plot.inside(promised, {**values, "metric": bound})
         # Panels of one metric have one scale.
-        seen, most = (table, promised) if len(shown) == 1 else (points, bound)
-        _set_heights(axis, shown[metric], seen, [*most["value"], *([equal] if against else [])])
-        _draw(axis, points, styles, shown[metric], _Beside(equal, bound, [row, *values]))
-        if values:
-            panels.title(axis, values, context)
+        here, most = (table, promised) if alone else (plot.inside(table, values), there)
+        _set_heights(axis, shown[metric], here, [*most["estimate"], *([equal] * bool(against))])
+        if equal is not None:
+            axis.axhline(equal, **plot.REFERENCE_LINE, gid="equal")
+        for name, own in there.groupby("algorithm", sort=True):
+            style = styles.of(name)
+            look = (plot.bound_style(_BOUND, style), f"bound of {style['label']}")
+            plot.draw_bound(axis, own["place"], own["estimate"], *look)
+
+    def printed_marks(axis: plot.Axes, values: Mapping[str, Any]) -> None:
+        points = plot.inside(table, values)
+        for label, line in points.groupby("algorithm", sort=True):
+            shift = styles.shift(label) if points["low"].notna().any() else 0.0
+            moved = {"label": None, "transform": plot.shifted(axis, shift), "gid": "published"}
+            axis.plot(line["place"], line["published"], **styles.of(label) | _PUBLISHED | moved)
+
+    look = {"markersize": 4.0 if len(places) <= _MAX_TICKS else 3.0}
+    keys, counts = ["algorithm", row, *([panel] if panel else [])], {**plot.REPLICATES, **_COUNTS}
+    curves = []
+    for metric, style in shown.items():
+        about = plot.told_apart({"mean": style.heading(metric)}, [INTERVAL, *counts])["mean"]
+        curve = (table[table["metric"] == metric], "place", keys, styles, about, INTERVAL, counts)
+        curves.append(plot.Curves(*curve, bars=True, look=look))
     printed = [plot.legend_entry("published", marker="o", **_PUBLISHED)]
-    numbers = contrast_text(table, by, context) if against else ""
-    return panels.finish(
+    legends = [
         *styles.legends(),
         printed if table["published"].notna().any() else [],
         [plot.bound_handle("bound", _BOUND)] if bounds else [],
-        title=title_text(where, context),
-        note=comparison_notes(frame, context, table, numbers),
+    ]
+    numbers = plot.contrast_text(table, by, frame, context) if against else ""
+    return plot.chart(
+        panels,
+        context,
+        [scales, *curves, printed_marks],
+        None,
+        legends,
+        plot.comparison_notes(frame, context, table, numbers),
+        where,
+        titled=lambda values: {panel: values[panel]} if panel else None,
     )
 
 
-@dataclass(frozen=True)
-class _Beside:
-    """What is drawn beside the means of a panel.
-
-    Parameters
-    ----------
-    equal : float, optional
-        Height of a horizontal line, where two algorithms are equal.
-    bounds : DataFrame
-        Bounds on the means, with the columns of ``compare_means`` and ``place``; may be empty.
-    keys : list of str
-        Columns that, with ``algorithm``, tell the points of the panel apart.
-    """
-
-    equal: float | None
-    bounds: pd.DataFrame
-    keys: list[str]
-
-
-def _refuse_unknown_bounds(bounds: Mapping[str, str], shown: Mapping[str, MetricStyle]) -> None:
+def _refuse_unknown_bounds(
+    bounds: Mapping[str, str], shown: Mapping[str, plot.MetricStyle]
+) -> None:
     for metric in bounds:
         if metric not in shown:
             raise ConfigError(
@@ -176,7 +159,7 @@ def _refuse_unknown_bounds(bounds: Mapping[str, str], shown: Mapping[str, Metric
             )
 
 
-def _named(context: Context, against: Mapping[str, str], by: str) -> Context:
+def _named(context: plot.Context, against: Mapping[str, str], by: str) -> plot.Context:
     """Return the context in which the first algorithm of each pair has the title of the pair."""
     titles = {label: context.titles.get(label, label) for pair in against.items() for label in pair}
     sign = " − " if by == "difference" else " / "
@@ -185,53 +168,26 @@ def _named(context: Context, against: Mapping[str, str], by: str) -> Context:
 
 
 def _set_heights(
-    axis: Axes, metric: MetricStyle, points: pd.DataFrame, others: Sequence[float | None]
+    axis: plot.Axes, metric: plot.MetricStyle, points: plot.Frame, others: Sequence[float | None]
 ) -> None:
-    """Set scale and limits of a vertical axis that shows points, their intervals and others."""
-    inner, ends = (np.ravel(points[c]) for c in (["value", "published"], ["low", "high"]))
+    """Set scale and limits of a vertical axis that shows points, their intervals and others.
+
+    Raises
+    ------
+    ConfigError
+        If the axis is logarithmic and an estimate is not positive.
+    """
+    inner, ends = (np.ravel(points[c]) for c in (["estimate", "published"], ["low", "high"]))
     inner = np.append(inner, np.asarray(others, dtype=float))
+    # A logarithmic axis is not stretched for an interval that extends to 0.
+    tested = None
     if metric.axis == "log":
-        axis.set_yscale("log")
-        axis.set_ylim(*_log_limits(inner, ends))
-        plot.set_ticks(axis.yaxis, plot.log_ticks(*axis.get_ylim()))
-    else:
-        axis.set_ylim(*plot.linear_limits(inner, ends))
-
-
-def _draw(
-    axis: Axes,
-    points: pd.DataFrame,
-    styles: plot.LineStyles,
-    metric: MetricStyle,
-    beside: _Beside,
-) -> None:
-    """Draw the lines of one panel, and what is shown beside them."""
-    if beside.equal is not None:
-        axis.axhline(beside.equal, **plot.REFERENCE_LINE, gid="equal")
-    for label, bound in beside.bounds.groupby("algorithm", sort=True):
-        style = styles.of(label)
-        look = (plot.bound_style(_BOUND, style), f"bound of {style['label']}")
-        plot.draw_bound(axis, bound["place"], bound["value"], *look)
-    intervals = points["low"].notna().any()
-    size = 4.0 if points["place"].nunique() <= _MAX_TICKS else 3.0
-    for label, line in points.groupby("algorithm", sort=True):
-        style = styles.of(label)
-        at, known = line["place"], line["value"].notna() & line["low"].notna()
-        # Without intervals, points are at their places.
-        shift = styles.shift(label) if intervals else 0.0
-        moved = plot.shifted(axis, shift)
-        (means,) = axis.plot(at, line["value"], markersize=size, transform=moved, **style)
-        facts = {
-            metric.heading(line["metric"].iloc[0]): line["value"],
-            "95% interval": (line["low"], line["high"]),
-            "replicates": line["replicates"],
-            "failed": line["failed"],
-            "published": line["published"],
-        }
-        plot.attach(means, line[["algorithm", *beside.keys]], facts)
-        plot.draw_intervals(axis, at[known], line[known], style["color"], shift)
-        printed = style | _PUBLISHED | {"label": None, "transform": moved}
-        axis.plot(at, line["published"], **printed, gid="published")
+        if (inner <= 0).any():
+            raise ConfigError(
+                "a logarithmic axis needs positive means.", remedy="Leave out `axis: log`."
+            )
+        tested = np.nanmin(inner) / 10, np.nanmax(inner) * 10
+    plot.set_limits(axis, inner, ends, tested, metric.axis)
 
 
 def _thinned(levels: list) -> list:
@@ -244,22 +200,3 @@ def _thinned(levels: list) -> list:
             if 3 <= len(named) <= _MAX_TICKS:
                 return named
     return levels[:: -(-len(levels) // _MAX_TICKS)]
-
-
-def _log_limits(inner: np.ndarray, ends: np.ndarray) -> tuple[float, float]:
-    """Return limits of a logarithmic axis.
-
-    Raises
-    ------
-    ConfigError
-        If an estimate is not positive.
-    """
-    if (inner <= 0).any():
-        raise ConfigError(
-            "a logarithmic axis needs positive means.", remedy="Leave out `axis: log`."
-        )
-    # The axis is not stretched for an interval that extends to 0.
-    tested = np.log10(np.nanmin(inner) / 10), np.log10(np.nanmax(inner) * 10)
-    inner, ends = (np.log10(values[values > 0]) for values in (inner, ends))
-    low, high = plot.linear_limits(inner, ends, tested)
-    return 10**low, 10**high

@@ -57,6 +57,11 @@ class LabelledChains:
         return replace(self, X=self.X[word], labels=self.labels[word], lengths=self.lengths[kept])
 
 
+def left_out(*, train_share: float, **_) -> float:
+    """Return the share of days that are test days; minutes of a day are not independent."""
+    return 1 - train_share
+
+
 def require_two_days(record: LabelledChains, place: str | None = None) -> None:
     """Raise DataError if a record has a single chain and cannot be split."""
     if len(record.lengths) < 2:

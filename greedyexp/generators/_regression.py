@@ -6,6 +6,7 @@ import math
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from greedyexp.problems.problem import shared_design_shape
@@ -28,12 +29,15 @@ Correlation = Annotated[
 ]
 NoiseStd = Annotated[float, Field(ge=0, description="standard deviation of the noise")]
 Values = Annotated[
-    Literal["sign", "gaussian", "decaying"],
+    Literal["sign", "gaussian", "away_from_zero", "decaying"],
     Field(
-        description="law of the nonzero coefficients: +-1, N(0, 1), or random signs times sizes"
-        " that decay geometrically from 1 to 0.3"
+        description="law of the nonzero coefficients: +-1, N(0, 1), N(0, 1) without the values"
+        " between -0.2 and 0.2, or random signs times sizes that decay geometrically from 1 to 0.3"
     ),
 ]
+
+# Size of the smallest coefficient that is away from zero.
+_LEAST = 0.2
 
 # Size of the smallest of several decaying coefficients.
 _SMALLEST = 0.3
@@ -74,6 +78,10 @@ def draw_values(rng: np.random.Generator, law: str, size: int) -> np.ndarray:
     signs = rng.choice([-1.0, 1.0], size=size)
     if law == "sign":
         return signs
+    if law == "away_from_zero":
+        # The inverse of the distribution of |b|, whose tail beyond _LEAST is uniform.
+        tail = scipy.special.ndtr(-_LEAST) * (1 - rng.random(size))
+        return signs * -scipy.special.ndtri(tail)
     # Tasks share the rows of their first coefficients. A random order makes these like the others.
     return signs * rng.permutation(np.geomspace(1.0, _SMALLEST, size))
 

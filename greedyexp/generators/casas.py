@@ -20,6 +20,7 @@ from greedyexp.generators._labelled_chains import (
     Representation,
     Spans,
     TrainShare,
+    left_out,
     require_two_days,
     sampled,
     split_days,
@@ -46,9 +47,9 @@ _MOST_SHOWN = 40
 _LONGEST_NAME = 200
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _cached(
-    path: str, _stamp: int, interval: float, representation: str, skip_bad_lines: bool
+    path: str, _stamp: tuple[int, ...], interval: float, representation: str, skip_bad_lines: bool
 ) -> tuple[LabelledChains, dict]:
     recording = read(Path(path), skip_bad_lines=skip_bad_lines)
     record = sampled(recording.sensors, recording.activities, interval, representation, path)
@@ -56,7 +57,8 @@ def _cached(
 
 
 def _read(path, interval, representation, skip_bad_lines) -> tuple[LabelledChains, dict]:
-    return _cached(*stamped(path), interval, representation, skip_bad_lines)
+    found, stamp = stamped(path)
+    return _cached(found, stamp, interval, representation, skip_bad_lines)
 
 
 def _check(*, train_share, **reading):
@@ -77,6 +79,7 @@ def _shape(*, train_share, **reading):
     shape=_shape,
     reads=lambda path, **_: [path],
     facts=("n_samples", "n_test", "bad_lines", "measurements"),
+    left_out=left_out,
 )
 def casas(
     rng: np.random.Generator,

@@ -11,6 +11,9 @@ from greedyexp.core.registry import generator
 from greedyexp.datasets import places
 from greedyexp.datasets.digits_mfeat import DATASET, N_DIGITS, load
 from greedyexp.problems.problem import Problem, shared_design_shape
+from greedyexp.problems.scaling import standardised
+
+_PER_DIGIT = 200
 
 
 def _shape(*, samples_per_digit) -> dict:
@@ -26,6 +29,7 @@ def _shape(*, samples_per_digit) -> dict:
     shape=_shape,
     reads=lambda **_: places.paths(DATASET),
     facts=("n_samples", "n_test", "constant_features"),
+    left_out=lambda *, samples_per_digit: 1 - samples_per_digit / _PER_DIGIT,
 )
 def digits_mfeat(
     rng: np.random.Generator,
@@ -54,13 +58,13 @@ def digits_mfeat(
     """
     X, labels = load()
     train, test = _split(rng, labels, samples_per_digit)
-    fitted, held, constant = _standardised(X[train], X[test])
+    fitted, held, _, constant = standardised(X[train], X[test])
     indicators = (labels == np.arange(N_DIGITS)[:, None]).astype(float)
     centred = indicators - indicators[:, train].mean(axis=1, keepdims=True)
     return Problem(
         (fitted,) * N_DIGITS,
         tuple(centred[:, train]),
-        facts={"n_samples": len(train), "n_test": len(test), "constant_features": constant},
+        facts={"n_samples": len(train), "n_test": len(test), "constant_features": len(constant)},
         X_test=(held,) * N_DIGITS,
         y_test=tuple(centred[:, test]),
     )
@@ -72,12 +76,3 @@ def _split(rng, labels: np.ndarray, per_digit: int) -> tuple[np.ndarray, np.ndar
     train = np.sort(np.concatenate([order[:per_digit] for order in orders]))
     test = np.sort(np.concatenate([order[per_digit:] for order in orders]))
     return train, test
-
-
-def _standardised(fitted: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Scale both arrays by the moments of ``fitted``; also count its constant features."""
-    # Compared exactly: the rounded mean of a constant can differ from it.
-    constant = np.ptp(fitted, axis=0) == 0
-    centre, scale = fitted.mean(axis=0), fitted.std(axis=0)
-    scale[constant] = np.inf
-    return (fitted - centre) / scale, (held - centre) / scale, int(constant.sum())

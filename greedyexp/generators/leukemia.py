@@ -13,6 +13,7 @@ from greedyexp.datasets import places
 from greedyexp.datasets.leukemia import DATASET, N_GENES, N_SAMPLES, load
 from greedyexp.generators._regression import shape
 from greedyexp.problems.problem import Problem
+from greedyexp.problems.scaling import standardised
 
 Samples = Annotated[
     int,
@@ -34,12 +35,23 @@ def _reads(**_) -> list[str]:
     return places.paths(DATASET)
 
 
+def _left_out(*, n_samples: int, noise_std: float = 0.0, **_) -> float | None:
+    # With all rows, replicates of a design that is fixed differ by independent noise.
+    return None if n_samples == N_SAMPLES and noise_std > 0 else 1 - n_samples / N_SAMPLES
+
+
+def _left_out_of_features(*, n_samples: int, **_) -> float | None:
+    # With all rows, replicates differ by independent features.
+    return None if n_samples == N_SAMPLES else 1 - n_samples / N_SAMPLES
+
+
 @generator(
     "leukemia",
     title="Leukemia gene expression",
     paper="Moucer, Taylor & Bach 2024, section 2.3; data of Golub et al. 1999",
     shape=shape,
     reads=_reads,
+    left_out=_left_out,
 )
 def leukemia(
     rng: np.random.Generator,
@@ -69,6 +81,7 @@ def leukemia(
     provides=("labels",),
     shape=shape,
     reads=_reads,
+    left_out=_left_out,
 )
 def leukemia_classes(
     rng: np.random.Generator,
@@ -96,6 +109,7 @@ def leukemia_classes(
     paper="Moucer, Taylor & Bach 2024, section 2.3; data of Golub et al. 1999",
     shape=shape,
     reads=_reads,
+    left_out=_left_out_of_features,
 )
 def random_features(
     rng: np.random.Generator,
@@ -138,7 +152,7 @@ def draw(
     Raises
     ------
     DataError
-        If a gene or the response is constant on the rows.
+        If the response is constant on the rows.
     """
     genes, labels = _drawn(rng, n_samples, n_genes)
     response = labels + noise_std * rng.standard_normal(n_samples)
@@ -148,7 +162,7 @@ def draw(
             " to fit.",
             remedy="Raise n_samples or noise_std.",
         )
-    return genes, standardised(response)
+    return genes, (response - response.mean()) / response.std()
 
 
 def _drawn(rng: np.random.Generator, n_samples: int, n_genes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -158,18 +172,4 @@ def _drawn(rng: np.random.Generator, n_samples: int, n_genes: int) -> tuple[np.n
     if n_samples < len(data.X):
         rows = np.sort(rng.choice(len(data.X), size=n_samples, replace=False))
     genes = data.X[rows, :n_genes]
-    # Compared exactly: the rounded mean of a constant can differ from it.
-    constant = np.flatnonzero(np.ptp(genes, axis=0) == 0)
-    if constant.size:
-        first = constant[0]
-        raise DataError(
-            f"gene {first + 1}, {data.genes[first]}, is constant on the {n_samples} samples"
-            f" drawn and cannot be scaled (constant genes: {constant.size}).",
-            remedy="Raise n_samples.",
-        )
-    return standardised(genes), data.labels[rows].copy()
-
-
-def standardised(values: np.ndarray) -> np.ndarray:
-    """Columns, or one vector, with mean 0 and mean square 1 (the population variance)."""
-    return (values - values.mean(axis=0)) / values.std(axis=0)
+    return standardised(genes, genes[:0]).fitted, data.labels[rows].copy()

@@ -28,6 +28,7 @@ def _shape(*, dataset) -> dict:
     shape=_shape,
     reads=lambda *, dataset: places.paths(of(dataset)),
     facts=("n_samples", "n_test", "n_features"),
+    left_out=lambda **_: 0.0,
 )
 def libsvm_binary(
     rng: np.random.Generator,

@@ -99,8 +99,9 @@ def multitask_overlap(
     The paper has independent columns.
 
     The paper is ambiguous on two points; each is a parameter: ``values`` (the text says
-    Gaussian, but with noise 0.1 the smallest values cannot be detected, so the published curves
-    need ``sign``) and ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
+    Gaussian, but with noise 0.1 the smallest values cannot be detected; the published curves need
+    values that are not too close to 0, such as those of ``sign`` or ``away_from_zero``) and
+    ``noise_std`` (0.1 in the captions; the text's "variance 0.1" is 0.316).
 
     Columns
     -------

@@ -17,6 +17,7 @@ from greedyexp.generators._labelled_chains import (
     Representation,
     Spans,
     TrainShare,
+    left_out,
     sampled,
     split_days,
 )
@@ -41,6 +42,7 @@ def _shape(*, home, **_) -> dict:
     shape=_shape,
     reads=lambda **_: places.paths(DATASET),
     facts=("n_samples", "n_test"),
+    left_out=left_out,
 )
 def uci_adl(
     rng: np.random.Generator,

@@ -18,6 +18,7 @@ while a kernel does, except in signal handlers.
 - ``l2_path``: the path of the l1/l2 group lasso.
 - ``scalar_losses``, ``logistic_columns``, ``logistic_lines``, ``logistic_newton``,
   ``clipped_lines``: losses of predictions and their minima along coordinates.
+- ``newton_path``, ``weighted_gram``: paths of sample losses with an l1 penalty.
 - ``scaled_chain``, ``chain_pass``, ``chain_moments``: labelled chains.
 - ``coordinate_descent``: coordinate descent and matching pursuit.
 - ``frank_wolfe``: forward greedy steps over an l1 ball.

@@ -17,6 +17,7 @@
 #include "linear_algebra.hpp"
 #include "pursuit.hpp"
 #include "rounded_columns.hpp"
+#include "threads.hpp"
 
 namespace greedyexp::design_pursuit {
 namespace {
@@ -25,6 +26,7 @@ struct Response {
     std::vector<double> residual;
     std::vector<double> rotated;  // Q^T y
     double floor;                 // gains up to here are rounding errors
+    double enough;                // loss at which the pursuit ends
 };
 
 // The responses of one design that take the same features.
@@ -43,9 +45,15 @@ class Block {
         for (Index t = 0; t < capacity; ++t) in_order_.push_back(t);
     }
 
-    void add_response(View<const double> y, double power) {
+    void add_response(View<const double> y, double power, double enough) {
         responses_.push_back(
-            {{y.begin(), y.end()}, std::vector<double>(capacity_), GAIN_FLOOR * power});
+            {{y.begin(), y.end()}, std::vector<double>(capacity_), GAIN_FLOOR * power, enough});
+    }
+
+    bool fits_well() const {
+        return std::all_of(responses_.begin(), responses_.end(), [this](const Response &response) {
+            return loss_of(response) <= response.enough;
+        });
     }
 
     // Add upper bounds of the scores of all features.
@@ -132,16 +140,22 @@ class Block {
     }
 
     // Write the fit of response j after counts[k] features as that of a task.
-    void write(const PursuitFits &fits, Index k, Index task, Index j) {
+    void write(PursuitFits &fits, Index k, Index task, Index j) {
         const Response &response = responses_[j];
-        const View<double> solution = View<double>(again_).first(size_);
-        cholesky::solve_transposed(factor_, size_, response.rotated, solution);
-        fits.write(k, task, support_, solution,
-                   0.5 * dot(response.residual, response.residual) / samples());
+        const auto solution = [&] {
+            const View<double> solved = View<double>(again_).first(size_);
+            cholesky::solve_transposed(factor_, size_, response.rotated, solved);
+            return View<const double>(solved);
+        };
+        fits.write(k, task, support_, solution, loss_of(response));
     }
 
   private:
     double samples() const { return static_cast<double>(design_.rows()); }
+
+    double loss_of(const Response &response) const {
+        return 0.5 * dot(response.residual, response.residual) / samples();
+    }
 
     // Add the scores of one response whose correlations have these bounds.
     void add_scores(View<double> bounds, double floor, const PursuitOptions &options,
@@ -204,7 +218,11 @@ class Pursuit {
         : blocks_(std::move(blocks)), options_(options), bounds_(features), scores_(features) {}
 
     std::vector<Block> &blocks() { return blocks_; }
-    double smallest() const { return smallest_; }
+
+    bool fits_well() const {
+        return std::all_of(blocks_.begin(), blocks_.end(),
+                           [](const Block &block) { return block.fits_well(); });
+    }
 
     // The feature with the largest sum of scores, or -1 if no feature gains.
     Index best_feature() {
@@ -241,10 +259,7 @@ class Pursuit {
         }
         if (barred == 0)
             for (std::size_t b = 0; b < blocks_.size(); ++b)
-                if (sines[b] > 0.0) {
-                    blocks_[b].take(i);
-                    smallest_ = std::min(smallest_, sines[b]);
-                }
+                if (sines[b] > 0.0) blocks_[b].take(i);
         return barred;
     }
 
@@ -260,51 +275,50 @@ class Pursuit {
     std::vector<double> bounds_;
     std::vector<double> scores_;
     std::vector<Index> scored_;
-    double smallest_ = 1.0;  // smallest squared sine of an added column
 };
 
 using Array = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::tuple<Index, Index, double> pursuits(const std::vector<Array> &designs,
-                                          const std::vector<Line> &responses,
-                                          View<const double> power, View<const Index> capacity,
-                                          bool together, bool normalize, bool refit,
-                                          View<const Index> counts, Cube<double> coef,
-                                          View<double> loss, View<Index> sizes) {
+void pursuits(PursuitFits &fits, const std::vector<Array> &designs,
+              const std::vector<Line> &responses, View<const double> power,
+              View<const double> enough, View<const Index> capacity, bool together, bool normalize,
+              bool refit, View<const Index> counts, Index jobs) {
     const auto r = static_cast<Index>(responses.size());
+    const auto p = static_cast<Index>(designs[0].shape(1));
     const bool shared = designs.size() == 1;
-    const Index width = together ? r : 1, p = coef.rows();
-    const PursuitFits fits{coef, loss, sizes};
-    PursuitSummary summary;
-    std::vector<RoundedColumns> columns;
-    auto rounded = [&](Index j) {
-        const Array &X = designs[j];
-        return RoundedColumns({X.data(), static_cast<Index>(X.shape(0)), p});
-    };
+    const Index width = together ? r : 1;
+    // Arrays are counted references of Python, which threads must not copy.
+    std::vector<Matrix<const double>> matrices;
+    for (const Array &X : designs)
+        matrices.emplace_back(X.data(), static_cast<Index>(X.shape(0)), p);
+    std::vector<View<const double>> lines;
+    for (const Line &y : responses) lines.emplace_back(y.data(), static_cast<Index>(y.shape(0)));
+    std::vector<RoundedColumns> common;
     if (shared || together)
-        for (std::size_t j = 0; j < designs.size(); ++j)
-            columns.push_back(rounded(static_cast<Index>(j)));
-    for (Index first = 0; first < r; first += width) {
-        if (!shared && !together) {
-            columns.clear();
-            columns.push_back(rounded(first));
-        }
-        std::vector<Block> blocks;
-        for (Index j = 0; j < width; ++j) {
-            if (j == 0 || !shared)
-                blocks.emplace_back(columns[shared ? 0 : j], capacity[first + j]);
-            const Line &y = responses[first + j];
-            blocks.back().add_response({y.data(), static_cast<Index>(y.shape(0))},
-                                       power[first + j]);
-        }
-        Pursuit pursuit(std::move(blocks), {normalize, refit}, p);
-        summary.follow(pursuit, counts, [&](Index k) {
-            for (Index j = 0; j < width; ++j)
-                pursuit.blocks()[shared ? 0 : j].write(fits, k, first + j, shared ? j : 0);
-        });
-    }
-    return summary.as_tuple();
+        for (const Matrix<const double> X : matrices) common.emplace_back(X);
+    // Tasks that share a design share its copies of columns, too.
+    on_threads(r / width, shared ? 1 : jobs, [&](Interrupts &interrupts) {
+        return [&](Index unit) {
+            const Index first = unit * width;
+            std::vector<RoundedColumns> own;
+            if (!shared && !together) own.emplace_back(matrices[first]);
+            std::vector<RoundedColumns> &columns = own.empty() ? common : own;
+            std::vector<Block> blocks;
+            for (Index j = 0; j < width; ++j) {
+                if (j == 0 || !shared)
+                    blocks.emplace_back(columns[shared ? 0 : j], capacity[first + j]);
+                blocks.back().add_response(lines[first + j], power[first + j], enough[first + j]);
+            }
+            Pursuit pursuit(std::move(blocks), {normalize, refit}, p);
+            PursuitSummary found;
+            found.follow(pursuit, counts, interrupts, [&](Index k) {
+                for (Index j = 0; j < width; ++j)
+                    pursuit.blocks()[shared ? 0 : j].write(fits, k, first + j, shared ? j : 0);
+            });
+            fits.add(found);
+        };
+    });
 }
 
 }  // namespace

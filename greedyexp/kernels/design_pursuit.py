@@ -14,11 +14,14 @@ def pursuits(
     designs: Sequence[np.ndarray],
     responses: Sequence[np.ndarray],
     power: np.ndarray,
+    enough: np.ndarray,
     capacity: np.ndarray,
     together: bool,
     normalize: bool,
     refit: bool,
     counts: np.ndarray,
+    end: bool,
+    n_jobs: int,
 ) -> Pursuits:
     """Run pursuits of up to ``counts[-1]`` features and return the fits after each of the counts.
 
@@ -30,16 +33,25 @@ def pursuits(
     responses : sequence of r arrays (n_j,)
     power : array (r,)
         ||y_j||^2 / n_j.
+    enough : array (r,)
+        A pursuit ends when ||y_j - X_j b_j||^2 / (2 n_j) is at most this for all its tasks.
     capacity : int array (r,)
         Largest support of each task, at most n_j.
-    together, normalize, refit, counts
+    together, normalize, refit, counts, end, n_jobs
         As for ``omp.pursuits``.
     """
-    r, p = len(responses), designs[0].shape[1]
-    coef = np.zeros((len(counts), p, r))
-    loss = np.zeros(len(counts))
-    sizes = np.zeros(len(counts), dtype=np.int64)
-    reached, skipped, smallest = native.design_pursuit.pursuits(
-        designs, responses, power, capacity, together, normalize, refit, counts, coef, loss, sizes
+    fits = native.omp.Fits(len(responses), len(counts), end)
+    native.design_pursuit.pursuits(
+        fits,
+        designs,
+        responses,
+        power,
+        enough,
+        capacity,
+        together,
+        normalize,
+        refit,
+        counts,
+        n_jobs,
     )
-    return Pursuits(coef, loss, sizes, reached, skipped, smallest)
+    return Pursuits(*fits.result(designs[0].shape[1]))

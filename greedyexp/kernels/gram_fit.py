@@ -6,6 +6,8 @@ G_SS b = c_S. The cost does not depend on the number of rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from greedyexp.kernels import native
@@ -22,3 +24,27 @@ GAIN_FLOOR: float = native.gram_fit.GAIN_FLOOR
 def stored(gram: np.ndarray) -> np.ndarray:
     """Return the Gram matrices (r, p, p), or a broadcast one only once, as (1, p, p)."""
     return gram[:1] if gram.strides[0] == 0 else gram
+
+
+def slopes(
+    designs: Sequence[np.ndarray],
+    responses: Sequence[np.ndarray],
+    entries: np.ndarray,
+    values: np.ndarray,
+) -> np.ndarray:
+    """Return max |x_i^T res_j| / (||x_i|| ||y_j||) over the support of each task, shape (r,).
+
+    It is zero at a least-squares fit, and for an empty support.
+
+    Parameters
+    ----------
+    designs : sequence of r arrays (n_j, p), or of one that is shared by all tasks
+    responses : sequence of r arrays (n_j,)
+    entries : int array (q,)
+        feature * r + task of the selected coefficients.
+    values : array (q,)
+        The coefficients.
+    """
+    largest = np.zeros(len(responses))
+    native.gram_fit.slopes(designs, responses, entries, values, largest)
+    return largest

@@ -10,7 +10,8 @@ void bind(nb::module_ &module) {
     module.attr("BATCH") = GramRows::BATCH;
     nb::class_<GramRows>(module, "GramRows")
         .def(nb::init<Matrix<const double>, Index>(), nb::arg().noconvert(), nb::arg(),
-             nb::keep_alive<1, 2>());
+             nb::keep_alive<1, 2>())
+        .def(nb::init<View<const Index>, View<const Index>, View<const double>, Index, Index>());
 }
 
 }  // namespace greedyexp::gram_rows

@@ -3,7 +3,8 @@
 // A design with many features has a Gram matrix larger than itself, of which a greedy method reads
 // few rows. These are computed when they are needed. One row takes a pass over the design, which is
 // limited by memory; eight rows in one pass cost less than half of eight passes. Every entry is one
-// sum in the order of the samples, so it has the same bits whichever rows are computed together.
+// sum in the order of the samples, so it has the same bits whichever rows are computed together. A
+// row of a sparse design takes a pass over the samples in which its feature is not zero.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +38,15 @@ class GramRows {
         for (double &square : diagonal_) square /= samples();
     }
 
+    // Rows from a sparse design (n, p): the features and values of each sample.
+    GramRows(View<const Index> starts, View<const Index> features, View<const double> values,
+             Index p, Index most)
+        : most_(most), diagonal_(p, 0.0), rows_(p, nullptr), by_sample_(starts, features, values),
+          by_feature_(by_sample_.transposed(p)) {
+        for (Index k = 0; k < values.size(); ++k)
+            diagonal_[features[k]] += values[k] * values[k] / samples();
+    }
+
     // The rows are pointers into the memory of this object.
     GramRows(const GramRows &) = delete;
     GramRows(GramRows &&) = default;
@@ -48,6 +58,14 @@ class GramRows {
     View<const double> operator[](Index i) const {
         GREEDYEXP_REQUIRE(0 <= i && i < size() && rows_[i] != nullptr);
         return {rows_[i], size()};
+    }
+
+    // out <- row i, which must be present unless the design is sparse.
+    void copy_row(Index i, View<double> out) const {
+        if (has(i))
+            copy((*this)[i], out);
+        else
+            write_sparse_row(i, out);
     }
 
     // Make the rows of these features present; any others may be forgotten.
@@ -74,8 +92,53 @@ class GramRows {
     }
 
   private:
-    static Index length(const std::vector<Index> &list) { return static_cast<Index>(list.size()); }
-    double samples() const { return static_cast<double>(design_.rows()); }
+    template <class T>
+    static Index length(const std::vector<T> &list) {
+        return static_cast<Index>(list.size());
+    }
+    bool is_sparse() const { return !by_sample_.starts.empty(); }
+    double samples() const {
+        return static_cast<double>(is_sparse() ? length(by_sample_.starts) - 1 : design_.rows());
+    }
+
+    // The entries of a sparse matrix, row by row.
+    struct Compressed {
+        std::vector<Index> starts, places;
+        std::vector<double> values;
+
+        Compressed() = default;
+        Compressed(View<const Index> starts, View<const Index> places, View<const double> values)
+            : starts(starts.begin(), starts.end()), places(places.begin(), places.end()),
+              values(values.begin(), values.end()) {}
+
+        Compressed transposed(Index columns) const {
+            Compressed out;
+            out.starts.assign(columns + 1, 0);
+            out.places.resize(places.size());
+            out.values.resize(values.size());
+            for (const Index place : places) ++out.starts[place + 1];
+            for (Index j = 0; j < columns; ++j) out.starts[j + 1] += out.starts[j];
+            std::vector<Index> next(out.starts.begin(), out.starts.end() - 1);
+            for (Index i = 0; i + 1 < length(starts); ++i)
+                for (Index k = starts[i]; k < starts[i + 1]; ++k) {
+                    const Index at = next[places[k]]++;
+                    out.places[at] = i;
+                    out.values[at] = values[k];
+                }
+            return out;
+        }
+    };
+
+    void write_sparse_row(Index i, View<double> out) const {
+        fill(out, 0.0);
+        for (Index t = by_feature_.starts[i]; t < by_feature_.starts[i + 1]; ++t) {
+            const Index sample = by_feature_.places[t];
+            const double value = by_feature_.values[t];
+            for (Index k = by_sample_.starts[sample]; k < by_sample_.starts[sample + 1]; ++k)
+                out[by_sample_.places[k]] += value * by_sample_.values[k];
+        }
+        for (double &entry : out) entry /= samples();
+    }
 
     // Compute the absent rows. If there is no room, forget all but the required ones.
     void compute(View<const Index> required) {
@@ -88,14 +151,18 @@ class GramRows {
         }
         for (Index first = 0; first < length(absent_); first += BATCH) {
             const Index count = std::min(BATCH, length(absent_) - first);
+            blocks_.emplace_back(count, size());
+            const Matrix<double> block = blocks_.back();
+            for (Index b = 0; b < count; ++b) rows_[absent_[first + b]] = block[b].data();
+            if (is_sparse()) {
+                for (Index b = 0; b < count; ++b) write_sparse_row(absent_[first + b], block[b]);
+                continue;
+            }
             const OwnMatrix<double> columns(count, design_.rows());
             for (Index k = 0; k < design_.rows(); ++k)
                 for (Index b = 0; b < count; ++b) columns(b, k) = design_(k, absent_[first + b]);
-            blocks_.emplace_back(count, size());
-            const Matrix<double> block = blocks_.back();
             multiply(columns, design_, block);
             for (double &entry : block.flat()) entry /= samples();
-            for (Index b = 0; b < count; ++b) rows_[absent_[first + b]] = block[b].data();
         }
         kept_ += length(absent_);
     }
@@ -107,6 +174,7 @@ class GramRows {
     std::vector<const double *> rows_;       // null for an absent row
     std::vector<OwnMatrix<double>> blocks_;  // memory of the rows computed
     std::vector<Index> absent_;              // scratch
+    Compressed by_sample_, by_feature_;      // a sparse design
 };
 
 }  // namespace greedyexp

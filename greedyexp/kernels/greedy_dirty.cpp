@@ -284,7 +284,8 @@ Result path(const std::vector<GramRows *> &gram, Matrix<const double> correlatio
     Run run(gram, correlation, power, capacity, weight, nu, per_class);
     Selection snapshot(r, p);
     std::vector<double> epsilon, loss, values;
-    std::vector<Index> ends, entries;
+    std::vector<Index> ends{0}, entries;
+    std::vector<std::pair<Index, double>> state;
     double lowest = INFINITE;
     Status status = DONE;
     for (Index steps = 0, next_snapshot = 1;; ++steps) {
@@ -306,11 +307,15 @@ Result path(const std::vector<GramRows *> &gram, Matrix<const double> correlatio
         }
         if (ended || reward < lowest * (1.0 - TIE)) {
             lowest = reward;
+            state.clear();
             for (Index j = 0; j < r; ++j)
-                for (Index t = 0; t < run.fits[j].size(); ++t) {
-                    entries.push_back(run.fits[j].feature(t) * r + j);
-                    values.push_back(run.fits[j].coefficient(t));
-                }
+                for (Index t = 0; t < run.fits[j].size(); ++t)
+                    state.emplace_back(run.fits[j].feature(t) * r + j, run.fits[j].coefficient(t));
+            std::sort(state.begin(), state.end());
+            for (const auto &[entry, value] : state) {
+                entries.push_back(entry);
+                values.push_back(value);
+            }
             epsilon.push_back(std::max(reward, stop));
             loss.push_back(run.loss());
             ends.push_back(static_cast<Index>(entries.size()));
@@ -348,15 +353,6 @@ Result path_of_matrices(Cube<const double> gram, Matrix<const double> correlatio
                 max_support);
 }
 
-void fill_states(View<const Index> ends, View<const Index> entries, View<const double> values,
-                 View<const Index> chosen, Cube<double> coef) {
-    for (Index k = 0; k < chosen.size(); ++k) {
-        const Index state = chosen[k], begin = state > 0 ? ends[state - 1] : 0;
-        const View<double> flat = coef[k].flat();
-        for (Index t = begin; t < ends[state]; ++t) flat[entries[t]] = values[t];
-    }
-}
-
 }  // namespace
 
 void bind(nb::module_ &module) {
@@ -365,7 +361,6 @@ void bind(nb::module_ &module) {
     module.attr("CYCLE") = static_cast<int>(CYCLE);
     module.def("path", &path_of_matrices);
     module.def("path", &path);
-    module.def("fill", &fill_states);
 }
 
 }  // namespace greedyexp::greedy_dirty

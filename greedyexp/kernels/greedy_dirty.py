@@ -60,10 +60,10 @@ def path(
     epsilon : array (m,)
         Smallest threshold whose output is the recorded state, decreasing.
     loss : array (m,)
-    ends : int array (m,)
-        State k holds the entries ``ends[k - 1]:ends[k]`` of the next two arrays.
+    ends : int array (m + 1,)
+        State k has the entries ``ends[k]:ends[k + 1]`` of the next two arrays.
     entries : int array
-        feature * r + task.
+        feature * r + task of the selected coefficients, increasing within a state.
     values : array
         Coefficients.
     status : int
@@ -87,17 +87,3 @@ def path(
         relative_floor,
         max_support,
     )
-
-
-def fill(
-    ends: np.ndarray,
-    entries: np.ndarray,
-    values: np.ndarray,
-    chosen: np.ndarray,
-    n_features: int,
-    n_tasks: int,
-) -> np.ndarray:
-    """Dense coefficients (m, p, r) of the m chosen states of a run; see ``path``."""
-    coef = np.zeros((len(chosen), n_features, n_tasks))
-    native.greedy_dirty.fill(ends, entries, values, chosen, coef)
-    return coef

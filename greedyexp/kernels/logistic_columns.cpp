@@ -8,7 +8,7 @@ namespace greedyexp::logistic_columns {
 void bind(nb::module_ &module) {
     nb::class_<Columns>(module, "Columns")
         .def(nb::init<Matrix<const double>, View<const double>>())
-        .def(nb::init<View<const Index>, View<const Index>, View<const double>,
+        .def(nb::init<View<const Index>, View<const Index>, View<const double>, View<const double>,
                       View<const double>>())
         .def("reaches", &Columns::reaches)
         .def("powers", &Columns::powers);

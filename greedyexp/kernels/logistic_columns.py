@@ -16,16 +16,23 @@ class Columns:
     design : array (n, p) or sparse CSC array
     signs : array (n,)
         Labels -1 and 1.
+    means : array (p,), optional
+        Subtracted from the columns of a sparse design, which is not made dense.
     """
 
-    def __init__(self, design: np.ndarray | scipy.sparse.csc_array, signs: np.ndarray):
+    def __init__(
+        self,
+        design: np.ndarray | scipy.sparse.csc_array,
+        signs: np.ndarray,
+        means: np.ndarray | None = None,
+    ):
         self.size = design.shape[1]
-        parts = (
-            (design,)
-            if isinstance(design, np.ndarray)
-            else (design.indptr, design.indices, design.data)
-        )
-        self.native = native.logistic_columns.Columns(*parts, signs)
+        if isinstance(design, np.ndarray):
+            self.native = native.logistic_columns.Columns(design, signs)
+        else:
+            parts = (design.indptr, design.indices, design.data)
+            subtracted = np.zeros(0) if means is None else means
+            self.native = native.logistic_columns.Columns(*parts, signs, subtracted)
 
     def reaches(self) -> np.ndarray:
         """Return the largest absolute value of each column, shape (p,)."""

@@ -132,11 +132,33 @@ void line_minima(Columns &columns, View<const double> margins, double ridge,
     }
 }
 
+// Lower bound of the mean loss at a step a along z less that here; see ``gain_bound`` in the
+// contract. ``weights`` are minus the derivatives of the losses by the margins.
+double rise_bound(View<const double> z, View<const double> weights, double a) {
+    const double n = static_cast<double>(z.size());
+    double reach = 0.0, slope = 0.0, curvature = 0.0;
+    for (Index i = 0; i < z.size(); ++i) {
+        reach = std::max(reach, std::abs(z[i]));
+        slope -= z[i] * weights[i];
+        curvature += z[i] * z[i] * weights[i] * (1.0 - weights[i]);
+    }
+    const double x = reach * std::abs(a), linear = a * slope / n;
+    if (x == 0.0) return 0.0;
+    const double bend = curvature / (n * reach * reach), above = bend * (std::expm1(-x) + x);
+    return linear + above * (1.0 - SLACK) - CANCELLED * (std::abs(linear) + bend * x);
+}
+
 void falls(Matrix<const double> signed_rows, View<const double> coef, View<const double> margins,
-           double ridge, View<double> out) {
+           View<const double> weights, double ridge, double most, View<double> out) {
     const double n = static_cast<double>(margins.size());
-    for (Index t = 0; t < coef.size(); ++t)
-        out[t] = -fall({signed_rows[t], margins}, -coef[t]) / n - 0.5 * ridge * (coef[t] * coef[t]);
+    for (Index t = 0; t < coef.size(); ++t) {
+        const double shrunk = 0.5 * ridge * (coef[t] * coef[t]);
+        if (std::isfinite(most)) {
+            out[t] = rise_bound(signed_rows[t], weights, -coef[t]) - shrunk;
+            if (out[t] > most) continue;
+        }
+        out[t] = -fall({signed_rows[t], margins}, -coef[t]) / n - shrunk;
+    }
 }
 
 // Upper bound of the largest left y - bend (exp(-y) + y - 1) - brake y^2 / 2.

@@ -50,7 +50,14 @@ def line_minima(
     return steps, gains
 
 
-def falls(signed: np.ndarray, coef: np.ndarray, margins: np.ndarray, ridge: float) -> np.ndarray:
+def falls(
+    signed: np.ndarray,
+    coef: np.ndarray,
+    margins: np.ndarray,
+    weights: np.ndarray,
+    ridge: float,
+    most: float = np.inf,
+) -> np.ndarray:
     """Return the increase of the loss when only one coefficient becomes zero, for each, (k,).
 
     Parameters
@@ -58,11 +65,15 @@ def falls(signed: np.ndarray, coef: np.ndarray, margins: np.ndarray, ridge: floa
     signed : array (k, n)
         Signed columns of the support.
     coef : array (k,)
-    margins : array (n,)
+    margins, weights : arrays (n,)
+        m_i and 1 / (1 + exp(m_i)).
     ridge : float
+    most : float
+        An increase may be replaced by a lower bound of it that is above this number. The bound is
+        that of ``gain_bound``.
     """
     out = np.empty(len(coef))
-    native.logistic_lines.falls(signed, coef, margins, ridge, out)
+    native.logistic_lines.falls(signed, coef, margins, weights, ridge, most, out)
     return out
 
 

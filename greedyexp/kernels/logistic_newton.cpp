@@ -9,6 +9,7 @@
 #include "cholesky.hpp"
 #include "linear_algebra.hpp"
 #include "logistic_lines.hpp"
+#include "weighted_gram.hpp"
 
 namespace greedyexp::logistic_newton {
 namespace {
@@ -26,6 +27,9 @@ constexpr double SPAN = 1e-13;
 constexpr double ARMIJO = 1e-4;
 // Decreases below this part of the loss are rounding errors and are not compared.
 constexpr double VALUE_ROUNDING = 1e-11;
+// Second derivatives are kept after a step that makes the largest derivative smaller than this
+// part.
+constexpr double FRESH = 0.02;
 
 class Search {
   public:
@@ -44,9 +48,12 @@ class Search {
             const double worst = compute_gradient();
             if (worst <= 1.0 && known) return {CONVERGED, value, known};
             if (!known && separates()) return {SEPARATED, value, known};
-            const Index dependent = compute_step();
+            // Close to the minimum the last second derivatives are good enough.
+            if (!(known && worst <= FRESH * worst_of_step_)) factor_hessian();
+            worst_of_step_ = worst;
+            compute_step();
             multiply_transposed(rows_, step_, moves_);
-            known = known || (dependent == 0 && proves());
+            known = known || (dependent_ == 0 && proves());
             if (worst <= 1.0 && known) return {CONVERGED, value, known};
             if (!(known || patient) && (worst <= 1.0 || count >= PATIENCE))
                 return {DOUBTFUL, value, known};
@@ -96,34 +103,39 @@ class Search {
         return most < 0.5;
     }
 
-    // step <- -H^{-1} gradient on the independent columns; return the number of the others.
-    Index compute_step() {
+    // Factor H on the independent columns.
+    void factor_hessian() {
         const Index k = rows_.rows(), n = rows_.columns();
-        const Own<double> curvature(n), scaled(n), cross(k);
-        const OwnMatrix<double> chol(k + 1, k + 1);
-        std::vector<Index> kept;
-        Index dependent = 0;
+        const Own<double> curvature(n), cross(k);
+        const OwnMatrix<double> hessian(k, k);
+        factor_ = OwnMatrix<double>(k + 1, k + 1);
+        kept_.clear();
+        dependent_ = 0;
         for (Index i = 0; i < n; ++i) curvature[i] = weights_[i] * (1.0 - weights_[i]) / n_;
+        std::vector<View<const double>> rows;
+        for (Index t = 0; t < k; ++t) rows.push_back(rows_[t]);
+        weighted_gram(rows, curvature, hessian);
         for (Index t = 0; t < k; ++t) {
-            step_[t] = 0.0;
-            const double *row = rows_[t].data();
-            double *__restrict to = scaled.data();
-            for (Index i = 0; i < n; ++i) to[i] = curvature.data()[i] * row[i];
-            const double diagonal = dot(rows_[t], scaled) + penalty_[t];
+            const double diagonal = hessian(t, t) + penalty_[t];
             if (!(diagonal > 0.0)) continue;
-            const Index size = static_cast<Index>(kept.size());
-            for (Index s = 0; s < size; ++s) cross[s] = dot(rows_[kept[s]], scaled);
-            if (cholesky::append(chol, size, cross, diagonal) > SPAN)
-                kept.push_back(t);
+            const Index size = static_cast<Index>(kept_.size());
+            for (Index s = 0; s < size; ++s) cross[s] = hessian(t, kept_[s]);
+            if (cholesky::append(factor_, size, cross, diagonal) > SPAN)
+                kept_.push_back(t);
             else
-                ++dependent;
+                ++dependent_;
         }
-        const Index size = static_cast<Index>(kept.size());
-        for (Index s = 0; s < size; ++s) cross[s] = -gradient_[kept[s]];
-        cholesky::solve(chol, size, cross);
-        cholesky::solve_transposed(chol, size, cross, cross);
-        for (Index s = 0; s < size; ++s) step_[kept[s]] = cross[s];
-        return dependent;
+    }
+
+    // step <- -H^{-1} gradient on the independent columns.
+    void compute_step() {
+        const Index size = static_cast<Index>(kept_.size());
+        const Own<double> solution(size);
+        for (Index s = 0; s < size; ++s) solution[s] = -gradient_[kept_[s]];
+        cholesky::solve(factor_, size, solution);
+        cholesky::solve_transposed(factor_, size, solution, solution);
+        fill<double>(step_, 0.0);
+        for (Index s = 0; s < size; ++s) step_[kept_[s]] = solution[s];
     }
 
     // Halve the step until the loss falls enough; return the new value, or nan if it never does. If
@@ -148,6 +160,10 @@ class Search {
     double n_;
     std::vector<double> gradient_, step_;  // (k,)
     std::vector<double> moves_;            // (n,): of the margins, by a full step
+    OwnMatrix<double> factor_;             // of H on the columns ``kept_``
+    std::vector<Index> kept_;
+    Index dependent_ = 0;         // number of the other columns
+    double worst_of_step_ = 0.0;  // the largest derivative before the last step
 };
 
 std::tuple<int, double, bool> minimise(Matrix<const double> rows, View<const double> penalty,

@@ -5,13 +5,13 @@
 
 namespace nb = nanobind;
 
-#define GREEDYEXP_KERNELS(apply)                                                                 \
-    apply(chain_moments) apply(chain_pass) apply(cholesky) apply(clipped_lines)                  \
-        apply(column_basis) apply(column_sums) apply(coordinate_descent) apply(design_pursuit)   \
-            apply(frank_wolfe) apply(gauge_step) apply(gram_fit) apply(gram_rows)                \
-                apply(greedy_dirty) apply(l2_path) apply(linear_algebra) apply(logistic_columns) \
-                    apply(logistic_lines) apply(logistic_newton) apply(max_cut) apply(omp)       \
-                        apply(orthogonal_factor) apply(row_path) apply(row_penalty)              \
+#define GREEDYEXP_KERNELS(apply)                                                                   \
+    apply(chain_moments) apply(chain_pass) apply(cholesky) apply(clipped_lines)                    \
+        apply(column_basis) apply(column_sums) apply(coordinate_descent) apply(design_pursuit)     \
+            apply(frank_wolfe) apply(gauge_step) apply(gram_fit) apply(gram_rows)                  \
+                apply(greedy_dirty) apply(l2_path) apply(linear_algebra) apply(logistic_columns)   \
+                    apply(logistic_lines) apply(logistic_newton) apply(max_cut) apply(newton_path) \
+                        apply(omp) apply(orthogonal_factor) apply(row_path) apply(row_penalty)     \
                             apply(scalar_losses) apply(ultimate_inner)
 
 #define GREEDYEXP_DECLARE(name) \

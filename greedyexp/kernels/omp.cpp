@@ -8,19 +8,24 @@
 #include <cmath>
 #include <tuple>
 
+#include <nanobind/stl/vector.h>
+
 #include "casters.hpp"
 #include "cholesky.hpp"
 #include "gram_fit.hpp"
 #include "linear_algebra.hpp"
 #include "pursuit.hpp"
+#include "threads.hpp"
 
 namespace greedyexp::omp {
 namespace {
 
 // One task of a pursuit.
 struct Task {
-    Matrix<const double> gram;
-    double floor;  // gains up to here are rounding errors
+    const GramRows *gram;
+    double floor;   // gains up to here are rounding errors
+    double power;   // ||y||^2 / n
+    double enough;  // loss at which the pursuit ends
     Index capacity;
     Matrix<double> rows;               // W
     Matrix<double> factor;             // L
@@ -31,14 +36,15 @@ struct Task {
     std::vector<double> solved;        // scratch
     std::vector<Index> support;
     Index size = 0;
+    double smallest = 1.0;      // smallest squared sine of an added column
     std::vector<double> sines;  // squared sines of columns to the span, by differences, if refit
 
-    Task(Matrix<const double> gram, std::vector<double> half_inverse,
-         View<const double> correlation, double power, Index capacity, Matrix<double> rows,
-         Matrix<double> factor)
-        : gram(gram), floor(GAIN_FLOOR * power), capacity(capacity), rows(rows), factor(factor),
-          half_inverse(std::move(half_inverse)), residual(correlation.begin(), correlation.end()),
-          rotated(rows.rows()), weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
+    Task(const GramRows *gram, std::vector<double> half_inverse, View<const double> correlation,
+         double power, double enough, Index capacity, Matrix<double> rows, Matrix<double> factor)
+        : gram(gram), floor(GAIN_FLOOR * power), power(power), enough(enough), capacity(capacity),
+          rows(rows), factor(factor), half_inverse(std::move(half_inverse)),
+          residual(correlation.begin(), correlation.end()), rotated(rows.rows()),
+          weights(rows.rows()), solved(rows.rows()), support(rows.rows()),
           sines(correlation.size(), 1.0) {}
 
     // Call ``use`` with a function that returns the score of feature i, or zero if it has no gain.
@@ -78,9 +84,9 @@ struct Task {
     // Add the staged feature to the support and update the residual.
     void take(Index i, double sine, View<const Index> in_order, const PursuitOptions &options) {
         View<double> row = rows[size];
-        copy(gram[i], row);
+        gram->copy_row(i, row);
         subtract_rows(row, weights, rows, in_order, size);
-        const double pivot = std::sqrt(gram(i, i) * sine);
+        const double pivot = std::sqrt(gram->diagonal()[i] * sine);
         const double step = residual[i] / pivot, inverse = 1.0 / pivot;
         for (Index k = 0; k < row.size(); ++k) {
             row[k] *= inverse;
@@ -103,11 +109,11 @@ struct Task {
         return View<const double>(solved).first(size);
     }
 
-    // The response power that the fit explains.
-    double explained() const {
-        double total = 0.0;
-        for (Index t = 0; t < size; ++t) total += rotated[t] * rotated[t];
-        return total;
+    // ||y - X b||^2 / (2 n).
+    double loss() const {
+        double explained = 0.0;
+        for (Index t = 0; t < size; ++t) explained += rotated[t] * rotated[t];
+        return std::max(0.5 * (power - explained), 0.0);
     }
 };
 
@@ -121,7 +127,11 @@ class Pursuit {
     }
 
     std::vector<Task> &tasks() { return tasks_; }
-    double smallest() const { return smallest_; }
+
+    bool fits_well() const {
+        return std::all_of(tasks_.begin(), tasks_.end(),
+                           [](const Task &task) { return task.loss() <= task.enough; });
+    }
 
     // The feature with the largest sum of scores over the tasks, or -1 if no feature gains.
     Index best_feature() {
@@ -148,7 +158,7 @@ class Pursuit {
             for (std::size_t j = 0; j < tasks_.size(); ++j)
                 if (sines[j] > 0.0) {
                     tasks_[j].take(i, sines[j], in_order_, options_);
-                    smallest_ = std::min(smallest_, sines[j]);
+                    tasks_[j].smallest = std::min(tasks_[j].smallest, sines[j]);
                 }
         return barred;
     }
@@ -176,45 +186,67 @@ class Pursuit {
     Index features_;
     Own<double> totals_;           // scores added up over several tasks
     std::vector<Index> in_order_;  // 0, 1, ...
-    double smallest_ = 1.0;        // smallest squared sine of an added column
 };
 
-std::tuple<Index, Index, double> pursuits(Cube<const double> gram, Matrix<const double> correlation,
-                                          View<const double> power, View<const Index> capacity,
-                                          bool together, bool normalize, bool refit,
-                                          View<const Index> counts, Cube<double> coef,
-                                          View<double> loss, View<Index> sizes) {
+void pursuits(PursuitFits &fits, Index start, const std::vector<GramRows *> &gram,
+              Matrix<const double> correlation, View<const double> power, View<const double> enough,
+              View<const Index> capacity, bool together, bool normalize, bool refit,
+              View<const Index> counts, Index jobs) {
     const Index r = correlation.rows(), p = correlation.columns();
     const Index width = together ? r : 1;
     const Index most = *std::max_element(capacity.begin(), capacity.end());
-    const PursuitFits fits{coef, loss, sizes};
-    PursuitSummary summary;
     std::vector<std::vector<double>> half_inverses;
-    for (Index j = 0; j < gram.depth(); ++j)
-        half_inverses.push_back(half_inverse_of(diagonal_of(gram[j])));
-    // Memory allocated once: allocation for every task would cost as much as the arithmetic.
-    OwnCube<double> rows(width, most, p), factors(width, most, most);
-    for (Index first = 0; first < r; first += width) {
-        std::vector<Task> tasks;
-        for (Index j = 0; j < width; ++j) {
-            const Index design = (first + j) % gram.depth();
-            tasks.emplace_back(gram[design], half_inverses[design], correlation[first + j],
-                               power[first + j], capacity[first + j], rows[j], factors[j]);
-        }
-        Pursuit pursuit(std::move(tasks), {normalize, refit}, p);
-        summary.follow(pursuit, counts, [&](Index k) {
+    for (const GramRows *one : gram) half_inverses.push_back(half_inverse_of(one->diagonal()));
+    on_threads(r / width, jobs, [&](Interrupts &interrupts) {
+        // Memory of a thread: allocation for every task would cost as much as the arithmetic.
+        auto rows = std::make_shared<OwnCube<double>>(width, most, p);
+        auto factors = std::make_shared<OwnCube<double>>(width, most, most);
+        return [&, rows, factors](Index unit) {
+            const Index first = unit * width;
+            std::vector<Task> tasks;
             for (Index j = 0; j < width; ++j) {
-                Task &task = pursuit.tasks()[j];
-                const double left = std::max(0.5 * (power[first + j] - task.explained()), 0.0);
-                fits.write(k, first + j, task.support, task.solution(), left);
+                const Index design = (first + j) % static_cast<Index>(gram.size());
+                tasks.emplace_back(gram[design], half_inverses[design], correlation[first + j],
+                                   power[first + j], enough[first + j], capacity[first + j],
+                                   (*rows)[j], (*factors)[j]);
             }
-        });
-    }
-    return summary.as_tuple();
+            Pursuit pursuit(std::move(tasks), {normalize, refit}, p);
+            PursuitSummary found;
+            found.follow(pursuit, counts, interrupts, [&](Index k) {
+                for (Index j = 0; j < width; ++j) {
+                    Task &task = pursuit.tasks()[j];
+                    fits.write(
+                        k, start + first + j, View<const Index>(task.support).first(task.size),
+                        [&] { return task.solution(); }, task.loss());
+                }
+            });
+            for (Index j = 0; j < width; ++j)
+                fits.note_sine(start + first + j, pursuit.tasks()[j].smallest);
+            fits.add(found);
+        };
+    });
+}
+
+void pursuits_of_matrices(PursuitFits &fits, Index start, Cube<const double> gram,
+                          Matrix<const double> correlation, View<const double> power,
+                          View<const double> enough, View<const Index> capacity, bool together,
+                          bool normalize, bool refit, View<const Index> counts, Index jobs) {
+    std::vector<GramRows> matrices;
+    for (Index k = 0; k < gram.depth(); ++k) matrices.emplace_back(gram[k]);
+    std::vector<GramRows *> all;
+    for (GramRows &one : matrices) all.push_back(&one);
+    pursuits(fits, start, all, correlation, power, enough, capacity, together, normalize, refit,
+             counts, jobs);
 }
 
 }  // namespace
 
-void bind(nb::module_ &module) { module.def("pursuits", &pursuits); }
+void bind(nb::module_ &module) {
+    nb::class_<PursuitFits>(module, "Fits")
+        .def(nb::init<Index, Index, bool>())
+        .def("result", &PursuitFits::result);
+    module.def("pursuits", &pursuits_of_matrices);
+    module.def("pursuits", &pursuits);
+}
 
 }  // namespace greedyexp::omp

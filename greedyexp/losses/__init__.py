@@ -5,6 +5,7 @@ binding         find a loss by name and bind it to a problem
 risk            risks over rows or over a distribution
 squared         least squares
 logistic        the logistic loss
+sample          losses of predictions and responses, from three functions
 smoothed        common part of the smoothed losses
 absolute        the smoothed absolute loss
 hinge           the smoothed hinge loss

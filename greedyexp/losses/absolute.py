@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.core.registry import loss
 from greedyexp.kernels.scalar_losses import ABSOLUTE
-from greedyexp.losses.loss import LossKind
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.checks import check_response_sizes
 from greedyexp.problems.problem import Problem
@@ -42,9 +42,8 @@ class AbsoluteLoss(SmoothedLoss):
         return np.abs(params @ X.T - y)
 
 
-def _build(problem: Problem, *, ridge: float, beta: float) -> AbsoluteLoss:
+@loss("absolute", title="Absolute loss", intercept=False, smoothed=True, has_kernel=True)
+def absolute(problem: Problem, *, ridge: float, beta: float) -> AbsoluteLoss:
+    """Mean of |x_i b - y_i|, smoothed."""
     check_response_sizes(problem.y)
     return AbsoluteLoss(problem.X[0], problem.y[0], beta=beta, ridge=ridge)
-
-
-KIND = LossKind("absolute", _build, intercept=False, smoothed=True)

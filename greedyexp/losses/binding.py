@@ -1,54 +1,74 @@
-"""Find a loss by its name and bind it to the data of a problem.
-
-Each loss is a module of this package that is named after it and defines ``KIND``. The module is
-imported when the loss is first used. Code that works with any loss therefore does not depend on any
-particular loss.
-"""
+"""Bind a loss, which is found by its name, to the data of a problem."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
-from greedyexp.losses.loss import Loss, LossKind
+from greedyexp.core.parts import LossKind
+from greedyexp.losses.loss import Loss
 from greedyexp.problems.checks import check_feature_sizes
 from greedyexp.problems.problem import Problem
 
 MOST_RIDGE = 1e150
 
-# The dotted name of the module of each loss.
-MODULES = {
-    name: f"{__package__}.{name}" for name in ("absolute", "crf", "hinge", "logistic", "squared")
-}
+# What an algorithm may need of its loss.
+Suits = Callable[[LossKind], bool]
 
 
-def module_of(name: str) -> str:
-    """Return the dotted name of the module that defines a loss, without importing it.
+def is_smooth(kind: LossKind) -> bool:
+    """Return True for a loss that can be bound by ``bind``."""
+    return not kind.smoothed
+
+
+def has_risk(kind: LossKind) -> bool:
+    """Return True for a loss that ``risk.bind_risk`` can bind."""
+    return kind.has_kernel
+
+
+def needs_smoothing(kind: LossKind) -> bool:
+    """Return True for a loss with a kink."""
+    return kind.smoothed
+
+
+def kind_of(name: str, suits: Suits = lambda kind: True) -> LossKind:
+    """Return the registered loss of a name.
 
     Raises
     ------
     ConfigError
-        If there is no such loss.
+        If there is no such loss, or it does not suit.
     """
-    if name not in MODULES:
-        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {', '.join(MODULES)}.")
-    return MODULES[name]
+    kind = registry.lookup("loss", name)
+    if kind is not None and suits(kind):
+        return kind
+    fault = f"unknown loss '{name}'" if kind is None else f"loss '{name}' does not suit this method"
+    raise ConfigError(f"{fault}.", remedy=f"Use {', '.join(names(suits))}.")
 
 
-def kind_of(name: str) -> LossKind:
-    """Return the ``KIND`` of a loss.
+def names(suits: Suits) -> list[str]:
+    """Return the names of the losses that suit, sorted."""
+    return [name for name, kind in registry.parts("loss").items() if suits(kind)]
 
-    Raises
-    ------
-    ConfigError
-        If there is no such loss.
+
+def loss_of(params: Mapping[str, Any]) -> LossKind | None:
+    """Return the registered loss that the parameters of an algorithm name; None if there is none.
+
+    An algorithm of a plugin may have losses of its own.
     """
-    return import_module(module_of(name)).KIND
+    name = params.get("loss")
+    return registry.lookup("loss", name) if isinstance(name, str) else None
 
 
-def names(*, smoothed: bool) -> list[str]:
-    """Return the names of the losses that need smoothing, or of the others."""
-    return [name for name in MODULES if kind_of(name).smoothed is smoothed]
+def minimises_squares(params: Mapping[str, Any]) -> bool:
+    """Return True if an algorithm with these parameters minimises the squared loss.
+
+    So do all algorithms without a parameter ``loss``.
+    """
+    loss = loss_of(params)
+    return "loss" not in params or (loss is not None and loss.least_squares)
 
 
 def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = False) -> Loss:
@@ -56,13 +76,13 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
 
     Parameters
     ----------
-    name : {"squared", "logistic", "crf"}
-        ``squared`` and ``logistic`` take one task. The response of ``logistic`` has two values:
-        the higher counts as 1, the lower as -1. ``crf`` takes chains of labelled words.
+    name : str
+        Name of a registered loss that is smooth, such as "squared". If the response has two values,
+        the higher counts as 1 and the lower as -1.
     problem : Problem
     ridge : float >= 0
     intercept : bool
-        Whether the model has an intercept, which is not penalised; ``crf`` has none.
+        Whether the model has an intercept, which is not penalised.
 
     Raises
     ------
@@ -73,16 +93,13 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
         If the loss does not accept these responses, tasks or chains, or if sums of squares of a
         feature or the response would overflow or underflow.
     """
-    if name not in MODULES or kind_of(name).smoothed:
-        known = ", ".join(names(smoothed=False))
-        raise ConfigError(f"unknown loss '{name}'.", remedy=f"Use {known}.")
-    kind = kind_of(name)
+    kind = kind_of(name, is_smooth)
     check_ridge(ridge)
     refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
     if refusal is not None:
         raise refusal
-    check_feature_sizes(problem.X[0], problem.feature_names)
-    return kind.build(problem, ridge=ridge, intercept=intercept)
+    check_feature_sizes(problem.X[0], problem.feature_names, problem.columns[0])
+    return kind.function(problem, ridge=ridge, intercept=intercept)
 
 
 def check_ridge(ridge: float) -> None:

@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from greedyexp.core.errors import DataError
+from greedyexp.core.registry import loss
 from greedyexp.losses.crf_fit import CrfFit, minimum_without_features
 from greedyexp.losses.crf_likelihood import CrfLikelihood, NullFit
-from greedyexp.losses.loss import Fit, LossKind, Restricted
+from greedyexp.losses.loss import Fit, Restricted
 from greedyexp.problems.chains import classes_of
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
@@ -38,7 +39,15 @@ class CrfLoss(CrfLikelihood):
         return CrfFit(self)
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> CrfLoss:
+@loss(
+    "crf",
+    title="Conditional random field",
+    requires=("chains",),
+    intercept=False,
+    per_class=True,
+)
+def crf(problem: Problem, *, ridge: float, intercept: bool) -> CrfLoss:
+    """Negative log-likelihood of the labels of chains, per word."""
     labels, chains = _labelled_chains(problem)
     return CrfLoss(problem.X[0], labels, chains, n_classes=problem.n_tasks, ridge=ridge)
 
@@ -62,6 +71,3 @@ def _labelled_chains(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
             remedy="Give responses that are 1 where a word is of the class and 0 elsewhere.",
         )
     return classes_of(problem.y), problem.chains
-
-
-KIND = LossKind("crf", _build, traits=("chains",), intercept=False, per_class=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from greedyexp.core.registry import loss
 from greedyexp.kernels.scalar_losses import HINGE
-from greedyexp.losses.loss import LossKind
 from greedyexp.losses.signed_columns import two_values
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.problem import Problem
@@ -34,6 +34,7 @@ class HingeLoss(SmoothedLoss):
     """
 
     kind = HINGE
+    scores = True
     low = 0.0
 
     def __init__(
@@ -57,9 +58,15 @@ class HingeLoss(SmoothedLoss):
         return np.where(np.asarray(y) == self.values[1], 1.0, -1.0)
 
 
-def _build(problem: Problem, *, ridge: float, beta: float) -> HingeLoss:
+@loss(
+    "hinge",
+    title="Hinge loss",
+    requires=("two_values",),
+    intercept=False,
+    smoothed=True,
+    has_kernel=True,
+)
+def hinge(problem: Problem, *, ridge: float, beta: float) -> HingeLoss:
+    """Mean of max(0, 1 - y_i x_i b) for labels y_i = -1 and 1, smoothed."""
     y = problem.y[0]
     return HingeLoss(problem.X[0], y, beta=beta, ridge=ridge, values=two_values(y, "hinge"))
-
-
-KIND = LossKind("hinge", _build, traits=("two_values",), intercept=False, smoothed=True)

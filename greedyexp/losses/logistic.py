@@ -7,9 +7,11 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from greedyexp.core.registry import loss
 from greedyexp.kernels import logistic_lines, logistic_newton
+from greedyexp.kernels.newton_path import NewtonPath
 from greedyexp.kernels.scalar_losses import LOGISTIC
-from greedyexp.losses.loss import TIE, UNCONVERGED, Fit, Loss, LossKind, Restricted
+from greedyexp.losses.loss import TIE, UNCONVERGED, Fit, Loss, Restricted
 from greedyexp.losses.signed_columns import (
     SignedColumns,
     derivative_tolerance,
@@ -53,6 +55,7 @@ class LogisticLoss(Loss):
     kind = LOGISTIC
     beta = 0.25
     rho = 1.0
+    scores = True
     # For the fit without features, which gives each loss its own scale.
     scale = 1.0
 
@@ -67,7 +70,8 @@ class LogisticLoss(Loss):
     ):
         self.values = values
         self.labels = self.responses = self._signs(y)
-        self.columns = SignedColumns(X, self.labels)
+        self.columns = SignedColumns(X, self.labels, centre=intercept)
+        self.means = self.columns.means if intercept else None
         self.shape = (self.columns.n_features, 1)
         self.n_dense = int(intercept)
         self.n_samples = self.columns.n_samples
@@ -90,7 +94,10 @@ class LogisticLoss(Loss):
         margins = self._margins(params)
         weights = np.empty_like(margins)
         logistic_lines.losses(margins, weights)
-        return self.gradient_of(params, weights)
+        gradient = self.gradient_of(params, weights)
+        if self.means is not None:
+            gradient[: self.size] += gradient[self.size] * self.means
+        return gradient
 
     @property
     def smoothness(self) -> np.ndarray:
@@ -112,7 +119,10 @@ class LogisticLoss(Loss):
         return logistic_lines.line_minima(columns, margins, self.ridge, coef)
 
     def gradient_of(self, params: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the gradient from weights 1 / (1 + exp(m_i)), where m (n,) are the margins."""
+        """Return the gradient from weights 1 / (1 + exp(m_i)), where m (n,) are the margins.
+
+        Derivatives by features are those along centred columns, if there is an intercept.
+        """
         sums = self.columns.times(weights)
         if self.n_dense:
             sums = np.append(sums, self.labels @ weights)
@@ -129,17 +139,25 @@ class LogisticLoss(Loss):
     def fit(self) -> LogisticFit:
         return LogisticFit(self)
 
+    def newton_path(self, start: np.ndarray) -> NewtonPath:
+        dense = np.tile(self.labels, (self.n_dense, 1))
+        return NewtonPath(self.columns.columns, dense, self.ridge, start)
+
     def _signs(self, y: np.ndarray) -> np.ndarray:
         return np.where(y == self.values[1], 1.0, -1.0)
 
     def _margins(self, params: np.ndarray) -> np.ndarray:
-        margins = self.columns.sum_of(params[: self.size])
-        return margins + params[self.size] * self.labels if self.n_dense else margins
+        coef = params[: self.size]
+        margins = self.columns.sum_of(coef)
+        if self.means is None:
+            return margins
+        return margins + (params[self.size] + self.means @ coef) * self.labels
 
 
 class LogisticFit(Fit[LogisticLoss]):
     """A minimiser over a support that keeps the signed columns of the support in one array.
 
+    With an intercept, these columns are centred, and the fit has the intercept for them.
     Newton's method starts from the last minimiser. If there is no minimum, the coefficients stay as
     they were, ``converged`` is False, and ``message`` lists features that separate the classes.
 
@@ -168,6 +186,7 @@ class LogisticFit(Fit[LogisticLoss]):
         self._append(support)
         if start is not None:
             self._coef[:] = start[self._indices]
+            self._coef[: loss.n_dense] += self._shift
         self._refit()
 
     def add(self, features: Indices) -> None:
@@ -186,7 +205,14 @@ class LogisticFit(Fit[LogisticLoss]):
     def params(self) -> np.ndarray:
         params = np.zeros(self.loss.size + self.loss.n_dense)
         params[self._indices] = self._coef
+        params[self.loss.size :] -= self._shift
         return params
+
+    @property
+    def _shift(self) -> float:
+        """The intercept for centred columns minus that for the columns themselves."""
+        means, coef = self.loss.means, self._coef[self.loss.n_dense :]
+        return 0.0 if means is None else float(means[self.support] @ coef)
 
     @property
     def full_gradient(self) -> np.ndarray:
@@ -217,10 +243,10 @@ class LogisticFit(Fit[LogisticLoss]):
         )
         return feature, gain
 
-    def removal_costs(self) -> np.ndarray:
-        first = self.loss.n_dense
+    def removal_costs(self, most: float = np.inf) -> np.ndarray:
+        first, ridge = self.loss.n_dense, self.loss.ridge
         own, coef = self._signed[first:], self._coef[first:]
-        return logistic_lines.falls(own, coef, self._margins, self.loss.ridge)
+        return logistic_lines.falls(own, coef, self._margins, self._weights, ridge, most)
 
     @property
     def _indices(self) -> list[int]:
@@ -354,10 +380,9 @@ def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
     return held
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
+@loss("logistic", title="Logistic loss", requires=("two_values",), has_kernel=True)
+def logistic(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
+    """Mean of log(1 + exp(-y_i x_i b)) for labels y_i = -1 and 1."""
     y = problem.y[0]
     values = two_values(y, "logistic")
     return LogisticLoss(problem.X[0], y, ridge=ridge, intercept=intercept, values=values)
-
-
-KIND = LossKind("logistic", _build, traits=("two_values",))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from greedyexp.core.errors import ConfigError, DataError, UserError
+from greedyexp.core.errors import DataError
 from greedyexp.problems.checks import Indices
+
+if TYPE_CHECKING:
+    from greedyexp.kernels.newton_path import NewtonPath
 
 # Tolerance on |gradient| over the free coefficients of a restricted minimiser, relative to
 # ``Loss.scale``.
@@ -60,6 +62,10 @@ class Loss(ABC):
     model. They are never selected or removed. Q is a mean over samples plus ``ridge / 2`` times the
     squared norm of the penalised coefficients.
 
+    A model with an intercept does not change if a constant is added to a feature. Steps, gains,
+    costs and bounds along a coefficient therefore refer to the centred column x_j - mean(x_j): the
+    intercept moves by -mean(x_j) times the step.
+
     Attributes
     ----------
     shape : pair of int
@@ -69,20 +75,26 @@ class Loss(ABC):
     n_samples : int
         Number of samples in the mean; papers often print the sum, ``n_samples * Q``.
     ridge : float >= 0
+    means : array (d,) or None
+        Means of the columns if the loss has an intercept, which is then the only dense coefficient.
     beta : float > 0
         For a mean of L(<x_i, b>, y_i), the Lipschitz constant of the derivative of L in its first
         argument; infinite if there is none.
     rho : float > 0
         Lipschitz constant of L; infinite if there is none. For a smoothed loss it is the constant
         before smoothing.
+    scores : bool
+        Whether responses are labels, so that predictions are scores of classes.
     """
 
     shape: tuple[int, int]
     n_dense: int = 0
     n_samples: int
     ridge: float = 0.0
+    means: np.ndarray | None = None
     beta: float = math.inf
     rho: float = math.inf
+    scores: bool = False
 
     @property
     @abstractmethod
@@ -118,7 +130,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def smoothness(self) -> np.ndarray:
-        """Upper bound of the second derivative along each coordinate, shape (d + q,)."""
+        """Upper bound of the second derivative along each coefficient, shape (d + q,)."""
 
     def steepest(self, value: float) -> np.ndarray:
         """Return an upper bound of each |derivative| where Q has this value, shape (d,).
@@ -139,7 +151,7 @@ class Loss(ABC):
 
     @abstractmethod
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return steps a_j and gains Q(b) - min_a Q(b + a e_j) of all coordinates, both (d,)."""
+        """Return steps a_j and gains Q(b) - min_a Q(b + a e_j) of all coefficients, both (d,)."""
 
     @abstractmethod
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
@@ -157,10 +169,19 @@ class Loss(ABC):
         value = self.value(params)
         costs = np.empty(len(support))
         for place, index in enumerate(support):
-            without = params.copy()
-            without[index] = 0.0
-            costs[place] = self.value(without) - value
+            costs[place] = self.value(self.without(params, [index])) - value
         return costs
+
+    def without(self, params: np.ndarray, indices: Indices) -> np.ndarray:
+        """Return a copy of the coefficients in which those at these indices are zero.
+
+        An intercept changes with them so that the mean prediction stays.
+        """
+        changed = params.copy()
+        changed[indices] = 0.0
+        if self.means is not None:
+            changed[self.size] += self.means[indices] @ params[indices]
+        return changed
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         """Return the prediction loss of each row of other data, without a penalty.
@@ -191,54 +212,24 @@ class Loss(ABC):
         """
         return PlainFit(self)
 
+    def newton_path(self, start: np.ndarray) -> NewtonPath | None:
+        """Return a compiled solver of the loss plus an l1 norm, or None if there is none.
+
+        Parameters
+        ----------
+        start : array (d + q,)
+            Coefficients of columns that are centred if there is an intercept.
+        """
+        return None
+
 
 L = TypeVar("L", bound=Loss)
 
 
-@dataclass(frozen=True)
-class LossKind:
-    """Properties of a loss that are known without data.
-
-    Parameters
-    ----------
-    name : str
-    build : callable
-        ``build(problem, ridge=..., intercept=...)`` returns the loss of a problem; a smoothed loss
-        takes ``beta`` instead of ``intercept``.
-    traits : tuple of str
-        Traits that the data must have.
-    intercept : bool
-        Whether the loss can have an intercept.
-    per_class : bool
-        Whether tasks are classes, and every feature has one coefficient per class. Other losses
-        take a single task.
-    smoothed : bool
-        Whether the loss is not smooth by itself and needs smoothing.
-    """
-
-    name: str
-    build: Callable[..., Loss]
-    traits: tuple[str, ...] = ()
-    intercept: bool = True
-    per_class: bool = False
-    smoothed: bool = False
-
-    def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
-        """Return the error if the loss does not accept these options, otherwise None."""
-        if intercept and not self.intercept:
-            return ConfigError(
-                f"the {self.name} loss has no intercept.", remedy="Leave intercept out."
-            )
-        if n_tasks > 1 and not self.per_class:
-            return DataError(
-                f"the {self.name} loss takes one response, but the data have {n_tasks}.",
-                remedy="Select one of them.",
-            )
-        return None
-
-
 class ChainLoss(Loss):
     """A loss of labelled chains of words that can predict labels."""
+
+    scores = True
 
     @abstractmethod
     def decode(self, X, chains, params: np.ndarray, how: str = "marginal") -> np.ndarray:
@@ -328,8 +319,11 @@ class Fit(ABC, Generic[L]):
         """Return the feature of the largest gain, and that gain; ties go to the lowest index."""
         return highest(self.gains())
 
-    def removal_costs(self) -> np.ndarray:
-        """Return Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit."""
+    def removal_costs(self, most: float = np.inf) -> np.ndarray:
+        """Return Q(b - b_i e_i) - Q(b) for each i of the support, in its order, without a refit.
+
+        A cost may be replaced by a lower bound of it that is above ``most``.
+        """
         return self.loss.removal_costs(self.params, self.support)
 
 

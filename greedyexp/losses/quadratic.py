@@ -16,7 +16,7 @@ NAMED = 6
 
 
 class QuadraticLoss(Loss):
-    """A loss with constant second derivatives, ``_curvature`` (d + q,)."""
+    """A loss with constant second derivatives along coefficients, ``_curvature`` (d + q,)."""
 
     beta = 1.0
     _curvature: np.ndarray
@@ -28,7 +28,10 @@ class QuadraticLoss(Loss):
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps -g_j / h_j and gains g_j^2 / (2 h_j), both (d,); zero for a zero feature."""
-        slope, own = self.gradient(params)[: self.size], self._curvature[: self.size]
+        gradient, own = self.gradient(params), self._curvature[: self.size]
+        slope = gradient[: self.size]
+        if self.means is not None:
+            slope = slope - gradient[self.size] * self.means
         step = np.zeros(self.size)
         np.divide(-slope, own, out=step, where=own > 0.0)
         return step, -0.5 * slope * step
@@ -83,7 +86,7 @@ class QuadraticFit(Fit[Q]):
         """Return Q(b) - min_a Q(b + a e_j) = g_j^2 / (2 h_j) for every feature, shape (d,)."""
         return self._gains(self._curvature)
 
-    def removal_costs(self) -> np.ndarray:
+    def removal_costs(self, most: float = np.inf) -> np.ndarray:
         """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 for each i of the support."""
         own = self.params[self.support]
         return 0.5 * self._curvature[self.support] * own * own

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from greedyexp.core.errors import ConfigError, DataError, UserError
-from greedyexp.losses.binding import MODULES, check_ridge, kind_of
+from greedyexp.losses.binding import check_ridge, has_risk, kind_of
 from greedyexp.losses.loss import Loss
 from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.problems.checks import check_feature_sizes
 from greedyexp.problems.problem import Problem
 
 LEAST_BETA, MOST_BETA = 1e-100, 1e100
-
-
-def risk_names() -> list[str]:
-    """Return the names of the losses that have a risk, which are the losses of single rows."""
-    return [name for name in MODULES if not kind_of(name).per_class]
 
 
 def bind_risk(
@@ -29,22 +24,23 @@ def bind_risk(
 
     Parameters
     ----------
-    name : {"squared", "logistic", "absolute", "hinge"}
-        ``absolute`` and ``hinge`` are smoothed. ``logistic`` and ``hinge`` take a response with two
-        values: the higher counts as 1, the lower as -1.
+    name : str
+        Name of a registered loss that has a kernel, such as "hinge". If the response has two
+        values, the higher counts as 1 and the lower as -1.
     problem : Problem
         A problem with one task, and with moments if ``population`` is true.
     ridge : float >= 0
     beta : float > 0, optional
-        Smoothness of ``absolute`` and ``hinge``; the other losses have their own.
+        Smoothness of a loss that needs smoothing; the other losses have their own.
     population : bool
-        Whether to take the expectation under the distribution, which is known for ``squared``.
+        Whether to take the expectation under the distribution, which is known for least
+        squares.
 
     Raises
     ------
     ConfigError
         For the reasons given in ``bind``; also if beta is missing, not accepted, or not positive
-        and finite, or if the population risk is requested for a loss other than ``squared``.
+        and finite, or if the population risk is requested for a loss other than least squares.
     DataError
         For the reasons given in ``bind``; also if the moments of the distribution are unknown, or
         if there are no rows to average over.
@@ -66,11 +62,10 @@ def bind_risk(
                 remedy="Take the mean over the rows, or use data with known moments.",
             )
         return PopulationSquaredLoss(problem.moments, ridge=ridge)
-    kind = kind_of(name)
-    check_feature_sizes(problem.X[0], problem.feature_names)
-    if kind.smoothed:
-        return kind.build(problem, ridge=ridge, beta=beta)
-    return kind.build(problem, ridge=ridge, intercept=False)
+    kind = kind_of(name, has_risk)
+    check_feature_sizes(problem.X[0], problem.feature_names, problem.columns[0])
+    option = {"beta": beta} if kind.smoothed else {"intercept": False}
+    return kind.function(problem, ridge=ridge, **option)
 
 
 def risk_refusal(
@@ -84,11 +79,11 @@ def risk_refusal(
     n_tasks, n_samples : int
         Sizes of the problem.
     """
-    if name not in MODULES or kind_of(name).per_class:
-        return ConfigError(
-            f"unknown loss '{name}' for a risk.", remedy=f"Use {', '.join(risk_names())}."
-        )
-    if population and name != "squared":
+    try:
+        kind = kind_of(name, has_risk)
+    except ConfigError as error:
+        return error
+    if population and not kind.least_squares:
         return ConfigError(
             f"the expected {name} loss of a distribution is not known.",
             remedy="Use the squared loss, or take the mean over the rows.",
@@ -97,7 +92,6 @@ def risk_refusal(
         return DataError(
             "there are no rows to take a mean over.", remedy="Draw some, or give risk: population."
         )
-    kind = kind_of(name)
     if kind.smoothed and beta is None:
         return ConfigError(
             f"the {name} loss is not smooth.", remedy="Give beta, the smoothness to use."

@@ -10,7 +10,7 @@ import scipy
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.logistic_columns import Columns
 from greedyexp.losses.loss import TOLERANCE
-from greedyexp.problems.checks import Indices, is_sparse, largest_feature
+from greedyexp.problems.checks import Indices, constant_columns, is_sparse, largest_feature
 
 # Rounding error of a derivative, relative to the mean |value| of its column.
 SLOPE_ROUNDING = 16 * np.finfo(float).eps
@@ -18,9 +18,9 @@ TINY = np.finfo(float).tiny
 
 
 class SignedColumns:
-    """Columns z_j = y * x_j of a design.
+    """Columns z_j = y * x_j of a design, or y * (x_j - mean(x_j)).
 
-    A dense design is copied only when ``columns`` is first used. Gradients do not need the copy.
+    The signed columns are made when ``columns`` is first used. Gradients do not need them.
 
     Parameters
     ----------
@@ -28,15 +28,33 @@ class SignedColumns:
         A sparse array is never made dense.
     y : array (n,)
         Labels -1 and 1.
+    centre : bool
+        Whether to subtract the means of the columns. A constant column then becomes zero.
+
+    Attributes
+    ----------
+    means : array (p,)
+        The means that are subtracted; zero without centring.
     """
 
-    def __init__(self, X, y: np.ndarray):
+    def __init__(self, X, y: np.ndarray, centre: bool = False):
         self.n_samples, self.n_features = X.shape
         self._signs = y
+        self.means = np.asarray(X.mean(axis=0)).ravel() if centre else np.zeros(X.shape[1])
+        # Means of a sparse design, which are subtracted from products to keep it sparse.
+        self._offsets: np.ndarray | None = None
         self._design: np.ndarray | scipy.sparse.csc_array
         if is_sparse(X):
             self._design = scipy.sparse.csc_array(X, dtype=np.float64, copy=True)
             self._design.sum_duplicates()
+            if centre:
+                self._offsets = self.means.copy()
+                for feature in constant_columns(X):
+                    self._design.data[_entries(self._design, feature)] = 0.0
+                    self._offsets[feature] = 0.0
+        elif centre:
+            self._design = np.ascontiguousarray(X - self.means, dtype=np.float64)
+            self._design[:, constant_columns(X)] = 0.0
         else:
             self._design = np.ascontiguousarray(X, dtype=np.float64)
         self._transposed = self._design.T
@@ -44,7 +62,7 @@ class SignedColumns:
     @cached_property
     def columns(self) -> Columns:
         """The signed columns in the format of the kernels, each contiguous."""
-        return Columns(self._design, self._signs)
+        return Columns(self._design, self._signs, self._offsets)
 
     @cached_property
     def reach(self) -> np.ndarray:
@@ -53,12 +71,14 @@ class SignedColumns:
 
     @property
     def largest(self) -> float:
-        """Largest absolute value of the design."""
+        """Largest absolute value of the columns."""
         return largest_feature(self._design)
 
     def times(self, weights: np.ndarray) -> np.ndarray:
         """Return inner products of the columns with ``weights`` (n,), shape (p,)."""
-        return self._transposed @ (self._signs * weights)
+        signed = self._signs * weights
+        sums = self._transposed @ signed
+        return sums if self._offsets is None else sums - signed.sum() * self._offsets
 
     def powers(self, weights: np.ndarray) -> np.ndarray:
         """Return sums of the squared columns times ``weights`` (n,), shape (p,)."""
@@ -69,9 +89,11 @@ class SignedColumns:
         if isinstance(design, np.ndarray):
             np.multiply(design[:, feature], self._signs, out=row)
         else:
-            own = slice(design.indptr[feature], design.indptr[feature + 1])
+            entries = _entries(design, feature)
             row[:] = 0.0
-            row[design.indices[own]] = design.data[own]
+            row[design.indices[entries]] = design.data[entries]
+            if self._offsets is not None:
+                row -= self._offsets[feature]
             row *= self._signs
 
     def rows(self, features: Indices) -> np.ndarray:
@@ -103,7 +125,15 @@ class SignedColumns:
     def sum_of(self, coef: np.ndarray) -> np.ndarray:
         """Return the sum of the columns with weights ``coef`` (p,), shape (n,)."""
         used = np.flatnonzero(coef)
-        return self._signs * (self._design[:, used] @ coef[used])
+        total = self._design[:, used] @ coef[used]
+        if self._offsets is not None:
+            total -= self._offsets[used] @ coef[used]
+        return self._signs * total
+
+
+def _entries(design: scipy.sparse.csc_array, feature: int) -> slice:
+    """Return where the values of a column are stored."""
+    return slice(design.indptr[feature], design.indptr[feature + 1])
 
 
 def derivative_tolerance(sizes: np.ndarray, scale: float) -> np.ndarray:

@@ -6,15 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
+from greedyexp.core.registry import loss
 from greedyexp.kernels.column_basis import Basis
 from greedyexp.kernels.gram_fit import GAIN_FLOOR, REFIT, SPAN
 from greedyexp.kernels.scalar_losses import SQUARED
-from greedyexp.losses.loss import TOLERANCE, LossKind, Restricted
+from greedyexp.losses.loss import TOLERANCE, Restricted
 from greedyexp.losses.products_ahead import ProductsAhead
 from greedyexp.losses.quadratic import QuadraticFit, QuadraticLoss
 from greedyexp.problems.checks import (
     Indices,
     check_response_sizes,
+    constant_columns,
     is_sparse,
     largest_feature,
     require_memory,
@@ -28,8 +30,14 @@ _RANK = 1e-13
 
 # Largest number of corrections of the coefficients from a fresh residual.
 CORRECTIONS = 3
+# A design is compact if it has at most this many columns, and at least this many rows for each.
+_MOST_COLUMNS, _ROWS_PER_COLUMN = 256, 16
+# Rows that are centred at a time.
+_BLOCK = 4096
 # A centred column is zero if its norm is at most this fraction of the norm before centring.
 _CONSTANT = 1e-14
+# A column may be constant if centring leaves at most this fraction of its squared norm.
+_NEARLY_CONSTANT = 1e-20
 
 
 class SquaredLoss(QuadraticLoss):
@@ -65,7 +73,8 @@ class SquaredLoss(QuadraticLoss):
         self.ridge = float(ridge)
         self.n_dense = int(intercept)
         self._data = CentredData(X, self.y, intercept)
-        own = self._data.squares / self.n_samples + self.ridge
+        self.means = self._data.means if intercept else None
+        own = self._data.powers / self.n_samples + self.ridge
         self._curvature = np.append(own, np.ones(self.n_dense))
 
     @cached_property
@@ -147,7 +156,7 @@ class SquaredLoss(QuadraticLoss):
         """Return Q(b - b_i e_i) - Q(b) = h_i b_i^2 / 2 - g_i b_i for each i of the support."""
         support = np.asarray(support, dtype=np.int64)
         own = params[support]
-        columns = self.X[:, support]
+        columns = self._data.columns(support)
         slope = self.ridge * own - columns.T @ self._residual(params) / self.n_samples
         return own * (0.5 * self._curvature[support] * own - slope)
 
@@ -183,7 +192,8 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
 
     def __init__(self, loss: SquaredLoss, data: CentredData):
         super().__init__(loss)
-        self._data = data
+        self._mean, self._means = data.mean, data.means
+        self._data = data = data.compact()
         self._edge = float(np.sqrt(loss.n_samples * loss.ridge))
         self._powers = data.powers + self._edge**2
         # A zero column stays barred, even if its computed distance drifts.
@@ -261,7 +271,7 @@ class SquaredFit(QuadraticFit[SquaredLoss]):
         self.value = power / (2 * n)
         self._params = np.zeros(self.loss.size + self.loss.n_dense)
         self.params[self.support] = coef
-        self.params[self.loss.size :] = self._data.mean - self._data.means[self.support] @ coef
+        self.params[self.loss.size :] = self._mean - self._means[self.support] @ coef
         gradient = np.zeros(len(self.params))
         barred = self._basis.outside <= self._limits
         barred[self.support] = True
@@ -338,8 +348,36 @@ class CentredData:
                 block = slice(start, start + 256)
                 apart = self.X[:, block] - self.means[block]
                 powers[block] = np.einsum("ni,ni->i", apart, apart)
+        # The mean of a constant column has rounding errors.
+        near = np.flatnonzero(powers <= _NEARLY_CONSTANT * self.squares)
+        if len(near):
+            powers[near[constant_columns(self.X[:, near])]] = 0.0
         powers[powers <= _CONSTANT**2 * self.squares] = 0.0
         return powers
+
+    def compact(self) -> CentredData:
+        """Return data of few rows with the same inner products, if there are many rows.
+
+        They are the triangular factor of the centred design and response. Its squared condition
+        number enters the rounding errors, so nearly dependent columns keep their rows, and so does
+        a response that is nearly in the span of the columns.
+        """
+        n, p = self.X.shape
+        if is_sparse(self.X) or p > _MOST_COLUMNS or n < max(_ROWS_PER_COLUMN * p, _BLOCK):
+            return self
+        gram = np.zeros((p + 1, p + 1))
+        for start in range(0, n, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            block = np.column_stack((self.X[rows] - self.means, self.response[rows]))
+            gram += block.T @ block
+        norms = np.sqrt(np.diag(gram))
+        if not (self.powers.all() and norms[p]):
+            return self
+        gram /= np.outer(norms, norms)
+        if np.linalg.eigvalsh(gram)[0] < REFIT:
+            return self
+        factor = np.linalg.cholesky(gram).T * norms
+        return CentredData(factor[:, :p], factor[:, p], center=False)
 
     def column(self, index: int) -> np.ndarray:
         """Return one centred column, shape (n,)."""
@@ -364,9 +402,8 @@ class CentredData:
         return powers + (self.X.shape[0] - filled) * self.means**2
 
 
-def _build(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
+@loss("squared", title="Squared loss", least_squares=True, has_kernel=True)
+def squared(problem: Problem, *, ridge: float, intercept: bool) -> SquaredLoss:
+    """Mean of (y_i - x_i b)^2 / 2."""
     check_response_sizes(problem.y)
     return SquaredLoss(problem.X[0], problem.y[0], ridge=ridge, intercept=intercept)
-
-
-KIND = LossKind("squared", _build)

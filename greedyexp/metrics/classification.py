@@ -1,8 +1,9 @@
 """Errors of classification.
 
 Regressions on class indicators: a prediction is rescaled to 0 at the lower of the two values of
-its task's response and 1 at the higher. One-against-rest predicts the class if the result is above
-1/2. The classification error predicts the class with the largest prediction, the first if tied.
+its task's response and 1 at the higher. The score of a loss of labels is rescaled so that -1 and 1
+become 0 and 1. One-against-rest predicts the class if the result is above 1/2. The classification
+error predicts the class with the largest prediction, the first if tied.
 
 Two classes, -1 and 1: the predicted class is the sign of the margin, which is the prediction of a
 row with its intercept. Without an intercept, a row without any selected feature has margin 0. It
@@ -25,50 +26,51 @@ _SEVERAL_CLASSES = (*_LABELLED_TEST, "multi_task")
 _TWO_CLASSES = ("labels", "one_response")
 _TWO_CLASSES_TEST = ("test_rows", *_TWO_CLASSES)
 
-_variance = partial(metric, better=None, requires=_SEVERAL_CLASSES)
+_predicted = partial(metric, better="lower", of="path", share_of_rows=True)
+_variance = partial(metric, better=None, requires=_SEVERAL_CLASSES, of="path")
 _training = partial(metric, better=None, requires=_TWO_CLASSES, of="path")
-_held_out = partial(metric, better="lower", requires=_TWO_CLASSES_TEST, of="path")
-
-
-@metric(
-    "one_vs_rest_error", better="lower", title="one-against-rest error", requires=_LABELLED_TEST
+_held_out = partial(
+    metric, better="lower", requires=_TWO_CLASSES_TEST, of="path", share_of_rows=True
 )
-def one_vs_rest_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+
+
+@_predicted("one_vs_rest_error", title="one-against-rest error", requires=_LABELLED_TEST)
+def one_vs_rest_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean over tasks of the share of test rows on the wrong side of the midpoint."""
-    return _task_errors(problem, coef).mean(axis=-1)
+    return _task_errors(problem, path).mean(axis=-1)
 
 
 @_variance("one_vs_rest_variance", title="variance of the one-against-rest error")
-def one_vs_rest_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
+def one_vs_rest_variance(problem: Problem, path: Path) -> np.ndarray:
     """Variance over the r tasks of their one-against-rest errors, with divisor r - 1."""
-    return _task_errors(problem, coef).var(axis=-1, ddof=1)
+    return _task_errors(problem, path).var(axis=-1, ddof=1)
 
 
-@metric("argmax_error", better="lower", title="classification error", requires=_SEVERAL_CLASSES)
-def argmax_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+@_predicted("argmax_error", title="classification error", requires=_SEVERAL_CLASSES)
+def argmax_error(problem: Problem, path: Path) -> np.ndarray:
     """Share of test rows for which the largest prediction is not that of the row's class."""
-    wrong, _ = wrong_rows(problem, coef)
+    wrong, _ = wrong_rows(problem, path)
     return wrong.mean(axis=-1)
 
 
 @_variance("argmax_variance", title="variance of the classification error")
-def argmax_variance(problem: Problem, coef: np.ndarray) -> np.ndarray:
+def argmax_variance(problem: Problem, path: Path) -> np.ndarray:
     """Variance over the r classes of the error on the rows of each, with divisor r - 1."""
-    wrong, labels = wrong_rows(problem, coef)
+    wrong, labels = wrong_rows(problem, path)
     errors = [wrong[..., labels == task].mean(axis=-1) for task in range(problem.n_tasks)]
     return np.stack(errors, axis=-1).var(axis=-1, ddof=1)
 
 
-def _task_errors(problem: Problem, coef: np.ndarray) -> np.ndarray:
+def _task_errors(problem: Problem, path: Path) -> np.ndarray:
     """Return the share of wrongly classified test rows of each task, shape (..., r)."""
     errors = [
-        ((_score(problem, coef, task) > 0.5) != (_truth(problem, task) > 0.5)).mean(axis=-1)
+        ((_score(problem, path, task) > 0.5) != (_truth(problem, task) > 0.5)).mean(axis=-1)
         for task in range(problem.n_tasks)
     ]
     return np.stack(errors, axis=-1)
 
 
-def wrong_rows(problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def wrong_rows(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return which test rows are misclassified, shape (..., n), and their classes, shape (n,).
 
     Raises
@@ -83,13 +85,16 @@ def wrong_rows(problem: Problem, coef: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if (members.sum(axis=0) != 1).any() or not members.any(axis=1).all():
         raise DataError("every test row must belong to one class, and every class needs a row.")
     labels = members.argmax(axis=0)
-    scores = [_score(problem, coef, task) for task in range(problem.n_tasks)]
+    scores = [_score(problem, path, task) for task in range(problem.n_tasks)]
     return np.argmax(scores, axis=0) != labels, labels
 
 
-def _score(problem: Problem, coef: np.ndarray, task: int) -> np.ndarray:
-    """Return the rescaled predictions for the test rows of a task, shape (..., n)."""
-    return _rescaled(problem, task, coef[..., task] @ problem.X_test[task].T)
+def _score(problem: Problem, path: Path, task: int) -> np.ndarray:
+    """Return the rescaled predictions for the test rows of a task, shape (m, n)."""
+    predicted = path.predictions(problem.X_test[task], task)
+    if path.loss is not None and path.loss.scores:
+        return (predicted + 1) / 2
+    return _rescaled(problem, task, predicted)
 
 
 def _truth(problem: Problem, task: int) -> np.ndarray:
@@ -149,10 +154,7 @@ def row_errors(problem: Problem, path: Path, *, held_out: bool, tie: int = 0) ->
     """
     labels = labels_of(problem, held_out=held_out)
     X = problem.X_test[0] if held_out else problem.X[0]
-    margins = (X @ path.coef[:, :, 0].T).T
-    if path.dense is not None and path.dense.size:
-        margins = margins + path.dense
-    decided = np.sign(margins)
+    decided = np.sign(path.predictions(X, 0))
     decided[decided == 0] = tie
     return np.abs(decided - labels) / 2
 

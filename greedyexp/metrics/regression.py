@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -16,49 +17,59 @@ from greedyexp.problems.problem import Problem
 # Largest relative distance of an estimate that counts as recovery.
 _RECOVERED = 1e-3
 
+_coefficients = partial(metric, of="path", requires=("truth",))
+_residuals = partial(metric, of="path", predicts=True)
 
-@metric("frobenius_error", better="lower", title="Frobenius error", requires=("truth",))
-def frobenius_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+
+@_coefficients("frobenius_error", better="lower", title="Frobenius error")
+def frobenius_error(problem: Problem, path: Path) -> np.ndarray:
     """||b - b*||_F, the Frobenius distance to the true coefficients."""
-    return np.sqrt(((coef - truth_of(problem)) ** 2).sum(axis=(-2, -1)))
+    return path.sparse.compared(truth_of(problem)).distance
 
 
-@metric("recovered", better="higher", binary=True, title="exact recovery", requires=("truth",))
-def recovered(problem: Problem, coef: np.ndarray) -> np.ndarray:
+@_coefficients("recovered", better="higher", binary=True, title="exact recovery")
+def recovered(problem: Problem, path: Path) -> np.ndarray:
     """1 when ||b - b*||_F <= 1e-3 ||b*||_F, else 0; for data without noise."""
     truth = truth_of(problem)
-    distance = np.sqrt(((coef - truth) ** 2).sum(axis=(-2, -1)))
+    distance = path.sparse.compared(truth).distance
     return (distance <= _RECOVERED * np.sqrt((truth**2).sum())).astype(int)
 
 
-@metric("training_error", better=None, title="training error", requires=("rows",))
-def training_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+@_residuals("training_error", better=None, title="training error", requires=("rows",))
+def training_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean over tasks of the mean squared residual on the training rows."""
-    return _mean_squared_residual(problem.X, problem.y, coef)
+    return _mean_squared_residual(problem.X, problem.y, path)
 
 
-@metric("test_error", better="lower", title="test error", requires=("test_rows",))
-def test_error(problem: Problem, coef: np.ndarray) -> np.ndarray:
+@_residuals("test_error", better="lower", title="test error", requires=("test_rows",))
+def test_error(problem: Problem, path: Path) -> np.ndarray:
     """Mean over tasks of the mean squared residual on the test rows."""
-    return _mean_squared_residual(problem.X_test, problem.y_test, coef)
+    return _mean_squared_residual(problem.X_test, problem.y_test, path)
 
 
 def _mean_squared_residual(
-    X: Sequence[np.ndarray], y: Sequence[np.ndarray], coef: np.ndarray
+    X: Sequence[np.ndarray], y: Sequence[np.ndarray], path: Path
 ) -> np.ndarray:
+    if path.loss is not None and path.loss.scores:
+        raise DataError(
+            "squared residuals need predictions of the response, but this loss predicts scores of"
+            " classes.",
+            remedy="Use a metric of classes, such as test_sign_error.",
+        )
     errors = [
-        ((yj - coef[..., j] @ Xj.T) ** 2).mean(axis=-1)
+        ((yj - path.predictions(Xj, j)) ** 2).mean(axis=1)
         for j, (Xj, yj) in enumerate(zip(X, y, strict=True))
     ]
     return np.mean(errors, axis=0)
 
 
-@metric("relative_error", better="lower", title="relative error", requires=("truth",), of="path")
+@_coefficients("relative_error", better="lower", title="relative error")
 def relative_error(problem: Problem, path: Path) -> np.ndarray:
     """||b - bbar|| / ||bbar||, where bbar minimises the path's loss over the true support.
 
     Both norms exclude the dense coefficients of a loss. For an algorithm that names no loss, bbar
-    is the least-squares fit. Liu, Fujimaki & Ye (2014), Section 5.
+    is the least-squares fit, with intercepts if the path has some.
+    Liu, Fujimaki & Ye (2014), Section 5.
 
     Raises
     ------
@@ -66,7 +77,7 @@ def relative_error(problem: Problem, path: Path) -> np.ndarray:
         If bbar is zero, as without any true feature, and b is not.
     """
     best = _fit_on_true_support(problem, path)
-    distance = np.sqrt(((path.coef - best) ** 2).sum(axis=(-2, -1)))
+    distance = path.sparse.compared(best).distance
     norm = np.sqrt((best**2).sum())
     if norm == 0.0 and distance.any():
         raise DataError(
@@ -83,7 +94,9 @@ def _fit_on_true_support(problem: Problem, path: Path) -> np.ndarray:
         found = path.loss.minimise(np.flatnonzero(true))
         return found.params[: path.loss.size].reshape(true.shape)
     columns = [
-        SquaredLoss(X, y).minimise(np.flatnonzero(true[:, j])).params
+        SquaredLoss(X, y, intercept=path.intercepts is not None)
+        .minimise(np.flatnonzero(true[:, j]))
+        .params
         for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True))
     ]
-    return np.column_stack(columns)
+    return np.column_stack(columns)[: len(true)]

@@ -1,4 +1,7 @@
-"""Metrics of the support: which coefficients are nonzero."""
+"""Metrics of the support: which coefficients are selected.
+
+A selected coefficient counts even if its value is zero by chance; see ``SparseEstimates``.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from functools import partial
 import numpy as np
 
 from greedyexp.core.registry import metric
+from greedyexp.estimates.path import Path
 from greedyexp.problems.problem import Problem
 
-_exact = partial(metric, better="higher", binary=True, requires=("truth",))
-_wrong = partial(metric, better="lower", requires=("truth",))
+_support = partial(metric, of="path")
+_exact = partial(_support, better="higher", binary=True, requires=("truth",))
+_wrong = partial(_support, better="lower", requires=("truth",))
 
 
 def truth_of(problem: Problem) -> np.ndarray:
@@ -21,64 +26,70 @@ def truth_of(problem: Problem) -> np.ndarray:
 
 
 @_exact("sign_support", title="exact sign support")
-def sign_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """1 when every coefficient has the true sign (zero included), else 0."""
-    return (np.sign(coef) == np.sign(truth_of(problem))).all(axis=(-2, -1)).astype(int)
+def sign_support(problem: Problem, path: Path) -> np.ndarray:
+    """1 when exactly the true entries are selected and have the true signs, else 0."""
+    truth = truth_of(problem)
+    right = path.sparse.compared(truth).right_signs == np.count_nonzero(truth)
+    return (right & (path.sparse.sizes == np.count_nonzero(truth))).astype(int)
 
 
 @_exact("support", title="exact support")
-def support(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """1 when exactly the true entries are nonzero, else 0."""
-    return ((coef != 0) == (truth_of(problem) != 0)).all(axis=(-2, -1)).astype(int)
+def support(problem: Problem, path: Path) -> np.ndarray:
+    """1 when exactly the true entries are selected, else 0."""
+    wrong = false_positives(problem, path) + false_negatives(problem, path)
+    return (wrong == 0).astype(int)
 
 
 @_exact("row_support", title="exact row support")
-def row_support(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """1 when exactly the rows with a true nonzero have a nonzero, else 0."""
-    found = (coef != 0).any(axis=-1)
-    return (found == (truth_of(problem) != 0).any(axis=-1)).all(axis=-1).astype(int)
+def row_support(problem: Problem, path: Path) -> np.ndarray:
+    """1 when exactly the rows with a true nonzero have a selected entry, else 0."""
+    true = np.any(truth_of(problem), axis=1)
+    owners, features = path.sparse.rows()
+    found = np.bincount(owners[true[features]], minlength=len(path))
+    return ((found == true.sum()) & (path.sparse.row_sizes == true.sum())).astype(int)
 
 
 @_wrong("false_positives", title="false positives")
-def false_positives(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Number of nonzero entries that are truly zero."""
-    return ((coef != 0) & (truth_of(problem) == 0)).sum(axis=(-2, -1))
+def false_positives(problem: Problem, path: Path) -> np.ndarray:
+    """Number of selected entries that are truly zero."""
+    return path.sparse.sizes - path.sparse.compared(truth_of(problem)).found
 
 
 @_wrong("false_negatives", title="false negatives")
-def false_negatives(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Number of zero entries that are truly nonzero."""
-    return ((coef == 0) & (truth_of(problem) != 0)).sum(axis=(-2, -1))
+def false_negatives(problem: Problem, path: Path) -> np.ndarray:
+    """Number of entries that are truly nonzero and not selected."""
+    truth = truth_of(problem)
+    return np.count_nonzero(truth) - path.sparse.compared(truth).found
 
 
-@metric("f_measure", better="higher", title="F-measure", requires=("truth",))
-def f_measure(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """2 |F and F*| / (|F| + |F*|) of the nonzero entries F and the true ones F*.
+@_support("f_measure", better="higher", title="F-measure", requires=("truth",))
+def f_measure(problem: Problem, path: Path) -> np.ndarray:
+    """2 |F and F*| / (|F| + |F*|) of the selected entries F and the true ones F*.
 
     It is the harmonic mean of precision and recall, in [0, 1], and 1 if both are empty. Liu,
     Fujimaki & Ye (2014), Section 5.
     """
-    found, true = coef != 0, truth_of(problem) != 0
-    both = (found & true).sum(axis=(-2, -1))
-    sizes = found.sum(axis=(-2, -1)) + true.sum()
+    truth = truth_of(problem)
+    sizes = path.sparse.sizes + np.count_nonzero(truth)
+    both = path.sparse.compared(truth).found
     return np.where(sizes == 0, 1.0, 2.0 * both / np.maximum(sizes, 1))
 
 
-@metric("support_size", better=None, title="support size")
-def support_size(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Number of nonzero entries over all tasks."""
-    return (coef != 0).sum(axis=(-2, -1))
+@_support("support_size", better=None, title="support size")
+def support_size(problem: Problem, path: Path) -> np.ndarray:
+    """Number of selected entries over all tasks."""
+    return path.sparse.sizes
 
 
-@metric("row_support_size", better=None, title="row support size")
-def row_support_size(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Number of rows with a nonzero entry in some task."""
-    return (coef != 0).any(axis=-1).sum(axis=-1)
+@_support("row_support_size", better=None, title="row support size")
+def row_support_size(problem: Problem, path: Path) -> np.ndarray:
+    """Number of rows with a selected entry in some task."""
+    return path.sparse.row_sizes
 
 
-@metric("selected_features", better=None, title="selected features", text=True)
-def selected_features(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Names of the features with a nonzero coefficient, joined by ``; ``, or else ``none``.
+@_support("selected_features", better=None, title="selected features", text=True)
+def selected_features(problem: Problem, path: Path) -> np.ndarray:
+    """Names of the selected features, joined by ``; ``, or else ``none``.
 
     With several tasks or classes, each has its own list, such as ``y_1: age; dose | y_2: none``.
     Unnamed features are called x0, x1, ..., unnamed tasks ``task 0``, ``task 1``, ... A name is
@@ -89,13 +100,11 @@ def selected_features(problem: Problem, coef: np.ndarray) -> np.ndarray:
     names = np.array([_quoted(name) for name in labels], dtype=object)
     numbered = [f"task {j}" for j in range(problem.n_tasks)]
     tasks = [_quoted(name) for name in problem.class_names or numbered]
-    flat = coef.reshape(-1, *coef.shape[-2:])
-    texts = [_selected(point != 0, names, tasks) for point in flat]
-    return np.array(texts, dtype=str).reshape(coef.shape[:-2])
+    return np.array([_selected(one, names, tasks) for one in path.sparse.supports()], dtype=str)
 
 
-def _selected(nonzero: np.ndarray, names: np.ndarray, tasks: list[str]) -> str:
-    lists = ["; ".join(names[column]) or "none" for column in nonzero.T]
+def _selected(support: np.ndarray, names: np.ndarray, tasks: list[str]) -> str:
+    lists = ["; ".join(names[column]) or "none" for column in support.T]
     if len(lists) == 1:
         return lists[0]
     return " | ".join(f"{task}: {text}" for task, text in zip(tasks, lists, strict=True))

@@ -24,6 +24,11 @@ SMALLEST, LARGEST = 1e-75, 1e75
 # deviations.
 _RESPONSE_SHARE, _FEATURE_SHARE = 0.5, 0.9
 
+# A column may be constant if its variance is at most this fraction of its mean square.
+_SMALL_VARIANCE = 1e-10
+# Entries of a column that differ by at most this fraction of the largest differ by rounding.
+_ROUNDING = 4.0 * np.finfo(float).eps
+
 # Do not query the system below this number of bytes: the query takes longer than most fits.
 _SMALL = 100e6
 
@@ -58,6 +63,26 @@ def columns_of(X) -> Columns:
     return Columns(largest, total / n, squares / n)
 
 
+def constant_columns(X, known: Columns | None = None) -> np.ndarray:
+    """Return the indices of the columns whose entries are equal up to rounding.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, p), n > 0
+    known : Columns, optional
+        ``columns_of(X)``, if it is known.
+    """
+    largest, mean, square = known or columns_of(X)
+    near = np.flatnonzero(square - mean**2 <= _SMALL_VARIANCE * square)
+    if is_sparse(X) and len(near):
+        some = X[:, near]
+        spread = (some.max(axis=0).toarray() - some.min(axis=0).toarray()).ravel()
+    else:
+        # One by one, to avoid a copy of the design.
+        spread = np.array([np.ptp(X[:, feature]) for feature in near])
+    return near[spread <= _ROUNDING * largest[near]]
+
+
 def check_feature_sizes(X, names: Sequence[str] = (), columns: Columns | None = None) -> None:
     """Raise an error if squares of a feature overflow or underflow.
 
@@ -82,7 +107,18 @@ def check_feature_sizes(X, names: Sequence[str] = (), columns: Columns | None = 
         raise _size_error(name, sizes[feature])
 
 
-def check_response_sizes(responses: Sequence[np.ndarray]) -> None:
+def moments_of_responses(
+    responses: Sequence[np.ndarray] | np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and mean squares, (r,) each, of r arrays (n_j,) or the rows of one (r, n)."""
+    if isinstance(responses, np.ndarray):
+        n = responses.shape[1]
+        return responses.mean(axis=1), np.einsum("jn,jn->j", responses, responses) / n
+    means = [y.sum() / len(y) for y in responses]
+    return np.array(means), np.array([y @ y / len(y) for y in responses])
+
+
+def check_response_sizes(responses: Sequence[np.ndarray] | np.ndarray) -> None:
     """Raise an error if squares of a response, an array with at least one entry, are no numbers.
 
     Raises
@@ -90,8 +126,11 @@ def check_response_sizes(responses: Sequence[np.ndarray]) -> None:
     DataError
         The message gives the largest absolute value of the first such response.
     """
-    starts = np.cumsum([0, *map(len, responses[:-1])])
-    sizes = np.maximum.reduceat(np.abs(np.concatenate(responses)), starts)
+    if isinstance(responses, np.ndarray):
+        sizes = np.maximum(responses.max(axis=1), -responses.min(axis=1))
+    else:
+        starts = np.cumsum([0, *map(len, responses[:-1])])
+        sizes = np.maximum.reduceat(np.abs(np.concatenate(responses)), starts)
     for size in sizes[_unfit(sizes)][:1]:
         raise _size_error("the responses", size)
 
@@ -110,7 +149,7 @@ def _size_error(what: str, size: float) -> DataError:
 
 def far_from_centred(
     designs: Sequence,
-    responses: Sequence[np.ndarray],
+    responses: Sequence[np.ndarray] | np.ndarray,
     columns: Sequence[Columns],
     names: Sequence[str] = (),
 ) -> str:
@@ -122,7 +161,7 @@ def far_from_centred(
     Parameters
     ----------
     designs : sequence of r arrays or sparse arrays (n_j, p)
-    responses : sequence of r arrays (n_j,)
+    responses : sequence of r arrays (n_j,), or array (r, n)
     columns : sequence of r Columns
         ``columns_of`` each design.
     names : sequence of p str
@@ -133,17 +172,19 @@ def far_from_centred(
     str
         Part of a sentence; empty if there is nothing to report.
     """
-    looked_at, of_features = None, None
-    in_responses, in_features = [], []
-    for j, (X, y, known) in enumerate(zip(designs, responses, columns, strict=True)):
-        if X is not looked_at:
-            looked_at, of_features = X, _features_off_centre(X, known, names)
-        if of_features is not None:
-            task = f" of task {j}" if len(responses) > 1 else ""
-            in_responses.append(_response_off_centre(y, task))
-            in_features.append(of_features)
+    means, squares = moments_of_responses(responses)
+    far = means**2 > _RESPONSE_SHARE * squares
+    in_features, before = [], None
+    for X, known in zip(designs, columns, strict=True):
+        if X is not before:
+            before, here = X, _features_off_centre(X, known, names)
+        in_features.append(here)
     # Responses come first: a missing intercept usually shows there.
-    return next(filter(None, [*in_responses, *in_features]), "")
+    for j in np.flatnonzero(far).tolist():
+        if in_features[j] is not None:
+            task = f" of task {j}" if len(responses) > 1 else ""
+            return f"the response{task} has mean {means[j]:.3g} and {_deviation(responses[j])}"
+    return next(filter(None, in_features), "")
 
 
 def _features_off_centre(X, known: Columns, names: Sequence[str]) -> str | None:
@@ -153,10 +194,8 @@ def _features_off_centre(X, known: Columns, names: Sequence[str]) -> str | None:
     far = np.flatnonzero(share > _FEATURE_SHARE)
     if not len(far):
         return ""
-    # Use blocks of columns to avoid a copy of the design.
-    for start in range(0, len(far), 256):
-        if (np.ptp(_dense_columns(X, far[start : start + 256]), axis=0) == 0).any():
-            return None
+    if known.largest[constant_columns(X, known)].any():
+        return None
     most = far[np.argmax(share[far])]
     name = f"'{names[most]}'" if len(names) else most
     return f"feature {name} has mean {means[most]:.3g} and {_deviation(_dense_columns(X, [most]))}"
@@ -165,13 +204,6 @@ def _features_off_centre(X, known: Columns, names: Sequence[str]) -> str | None:
 def _dense_columns(X, features: Indices) -> np.ndarray:
     columns = X[:, features]
     return columns.toarray() if is_sparse(columns) else columns
-
-
-def _response_off_centre(y: np.ndarray, task: str) -> str:
-    mean = y.sum() / len(y)
-    if mean**2 > _RESPONSE_SHARE * (y @ y) / len(y):
-        return f"the response{task} has mean {mean:.3g} and {_deviation(y)}"
-    return ""
 
 
 def _deviation(values: np.ndarray) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import scipy
@@ -17,6 +17,7 @@ from greedyexp.problems.checks import (
     check_response_sizes,
     columns_of,
     is_sparse,
+    moments_of_responses,
     require_memory,
 )
 from greedyexp.problems.moments import Moments
@@ -26,6 +27,9 @@ LARGEST_GRAM = 4096
 # Threaded products of BLAS have crashed on Gram matrices of many gigabytes, so plugins get none of
 # more features than this.
 _MOST_OF_GRAM = 8192
+# The responses of more tasks than this are multiplied with a design block by block, which takes
+# less memory.
+_BLOCK = 256
 
 
 def shared_design_shape(n_features: int, *, n_tasks: int = 1, **known: int) -> dict:
@@ -64,6 +68,9 @@ class Problem:
         then the classes and share the design; y_j is 1 for words of class j and 0 for others.
     feature_names, class_names : tuples of str
         Names of the columns of X and of the tasks; empty if unnamed.
+    weights : array (n,), optional
+        Weights > 0 of the rows of a shared design, for least squares. ``scaled`` replaces them by
+        scaled rows, which algorithms fit.
     moments : Moments, optional
         Second moments of the distribution of the rows. Without rows, X is (0, p) and y is (0,), and
         the moments are the only data.
@@ -82,7 +89,17 @@ class Problem:
     chains_test: np.ndarray | None = None
     feature_names: tuple[str, ...] = ()
     class_names: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
     moments: Moments | None = None
+
+    @classmethod
+    def of_shared(cls, design: np.ndarray, responses: np.ndarray, **known: Any) -> Problem:
+        """Return a problem whose tasks share a design, with responses (r, n) as rows."""
+        problem = cls((design,) * len(responses), tuple(responses), **known)
+        # Many responses are multiplied and checked faster in one array.
+        if len(responses) > 1:
+            problem.__dict__["responses"] = responses
+        return problem
 
     @property
     def n_features(self) -> int:
@@ -109,7 +126,7 @@ class Problem:
     @property
     def sparse_design(self) -> bool:
         """Whether a training or test design is a sparse array."""
-        return any(is_sparse(X) for X in (*self.X, *self.X_test))
+        return any(map(is_sparse, (*self.designs, *self.X_test)))
 
     @property
     def shape(self) -> dict:
@@ -164,13 +181,34 @@ class Problem:
     def correlation(self) -> np.ndarray:
         """c_j = X_j^T y_j / n_j, shape (r, p)."""
         if self.shared_design:
-            return np.stack(self.y) @ self.X[0] / self.X[0].shape[0]
+            return self.responses @ self.X[0] / self.X[0].shape[0]
         return np.stack([X.T @ y / len(y) for X, y in zip(self.X, self.y, strict=True)])
+
+    def correlation_blocks(self) -> Iterator[np.ndarray]:
+        """Yield ``correlation`` in blocks of tasks that share a design, (k, p) each.
+
+        The products depend on the size of the blocks in their last bits, so it is constant.
+        """
+        if not self.shared_design or self.n_tasks <= _BLOCK:
+            yield self.correlation
+            return
+        for start in range(0, self.n_tasks, _BLOCK):
+            yield self.responses[start : start + _BLOCK] @ self.X[0] / self.X[0].shape[0]
+
+    @cached_property
+    def responses(self) -> np.ndarray:
+        """The responses as the rows of one array (r, n), for tasks with as many rows."""
+        return np.stack(self.y)
 
     @cached_property
     def response_power(self) -> np.ndarray:
         """||y_j||^2 / n_j, shape (r,)."""
-        return np.array([y @ y / len(y) for y in self.y])
+        return moments_of_responses(self.at_hand)[1]
+
+    @property
+    def at_hand(self) -> Sequence[np.ndarray] | np.ndarray:
+        """``responses`` if they are in one array already, otherwise ``y``."""
+        return self.__dict__.get("responses", self.y)
 
     def rows(self, keep: Sequence[np.ndarray]) -> Problem:
         """Return the problem restricted to these row indices of each task; the truth is kept.
@@ -189,7 +227,8 @@ class Problem:
         else:
             X = tuple(X[k] for X, k in zip(self.X, keep, strict=True))
         y = tuple(y[k] for y, k in zip(self.y, keep, strict=True))
-        return replace(self, X=X, y=y, facts={}, X_test=(), y_test=())
+        weights = None if self.weights is None else self.weights[keep[0]]
+        return replace(self, X=X, y=y, weights=weights, facts={}, X_test=(), y_test=())
 
 
 def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem:
@@ -222,7 +261,9 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
             raise DataError(f"X has {len(designs)} tasks but y has {len(responses)}.")
     else:
         designs = (as_matrix(X, "X"),) * len(responses)
-    for j, (Xj, yj) in enumerate(zip(designs, responses, strict=True)):
+    pairs = [*zip(designs, responses, strict=True)]
+    # Columns of one array have the same rows.
+    for j, (Xj, yj) in enumerate(pairs[:1] if isinstance(responses, np.ndarray) else pairs):
         if Xj.shape[0] != yj.shape[0]:
             raise DataError(f"task {j}: X has {Xj.shape[0]} rows but y has {yj.shape[0]}.")
         if Xj.shape[0] < 2:
@@ -240,7 +281,11 @@ def as_problem(X, y, *, truth=None, noise_std=None, feature_names=()) -> Problem
             raise DataError(f"truth has shape {truth.shape}; the data need {expected}.")
         sparsity = int(np.count_nonzero(truth, axis=0).max())
     names = tuple(feature_names)
-    problem = Problem(designs, responses, truth, noise_std, sparsity, feature_names=names)
+    known = {"truth": truth, "noise_std": noise_std, "sparsity": sparsity, "feature_names": names}
+    if isinstance(responses, np.ndarray):
+        problem = Problem.of_shared(designs[0], responses, **known)
+    else:
+        problem = Problem(designs, responses, **known)
     check_sizes(problem)
     return problem
 
@@ -256,7 +301,7 @@ def check_sizes(problem: Problem) -> None:
     if problem.n_samples.min() > 0:
         for X, known in zip(problem.designs, problem.columns, strict=False):
             check_feature_sizes(X, problem.feature_names, known)
-        check_response_sizes(problem.y)
+        check_response_sizes(problem.at_hand)
 
 
 def is_list_of_designs(X) -> bool:
@@ -276,7 +321,8 @@ def check_not_masked(value, name: str) -> None:
         )
 
 
-def _responses(y) -> tuple[np.ndarray, ...]:
+def _responses(y) -> tuple[np.ndarray, ...] | np.ndarray:
+    """Return the checked responses: r arrays, or the columns of one array as rows (r, n)."""
     if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]) > 0:
         return tuple(_finite(yj, f"y[{j}]", ndim=1) for j, yj in enumerate(y))
     check_not_masked(y, "y")
@@ -286,7 +332,7 @@ def _responses(y) -> tuple[np.ndarray, ...]:
             # Many columns take longer one by one than together.
             rows = _in_order(array.T, "y")
             if _all_finite(rows):
-                return tuple(rows)
+                return rows
         return tuple(_finite(column, f"y[:, {j}]", ndim=1) for j, column in enumerate(array.T))
     return (_finite(array, "y", ndim=1),)
 
@@ -320,10 +366,11 @@ def _gram(X: np.ndarray) -> np.ndarray:
 
 def _all_finite(array: np.ndarray) -> bool:
     """Return True if no number of an array in C order is infinite or NaN."""
-    # A product without an intermediate array; it overflows only for very large numbers.
+    # A product without an intermediate array and without BLAS, whose threads would take longer. It
+    # overflows only for very large numbers.
     flat = array.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        power = np.dot(flat, flat)
+        power = np.einsum("i,i->", flat, flat)
     return bool(np.isfinite(power)) or bool(np.isfinite(array).all())
 
 
@@ -351,6 +398,9 @@ def _finite(value, name: str, *, ndim: int) -> np.ndarray:
     try:
         if np.iscomplexobj(value):
             raise DataError(f"{name} holds complex numbers; real numbers are needed.")
+        if np.asarray(value).dtype.kind in "SUMm":
+            # NumPy would convert digits, dates and durations.
+            raise TypeError
         array = _in_order(value, name)
     except OverflowError:
         raise DataError(f"{name} holds a number that is too large.") from None

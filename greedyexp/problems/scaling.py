@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import scipy
 
 from greedyexp.core.errors import DataError
 from greedyexp.kernels.column_sums import column_sums
-from greedyexp.problems.checks import Columns, is_sparse, require_memory
+from greedyexp.problems.checks import Columns, constant_columns, is_sparse, require_memory
 from greedyexp.problems.problem import Problem
-
-# A column may be constant if its variance is at most this fraction of its mean square.
-_SMALL_VARIANCE = 1e-10
-# Entries of a column that differ by at most this fraction of the largest differ by rounding.
-_ROUNDING = 4.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -39,11 +34,11 @@ class Scaling:
     centred: bool
 
     def original(self, coef: np.ndarray) -> np.ndarray:
-        """Return coefficients (..., p, r) for features in their original units."""
+        """Return coefficients (p, r) for features in their original units."""
         return coef / self.scales.T
 
     def intercepts(self, coef: np.ndarray) -> np.ndarray:
-        """Return the intercepts (..., r) of coefficients (..., p, r) in original units."""
+        """Return the intercepts (r,) of coefficients (p, r) in original units."""
         return self.shifts - (coef * self.means.T).sum(axis=-2)
 
 
@@ -53,7 +48,9 @@ def scaled(problem: Problem, *, centre: bool, scale: bool) -> tuple[Problem, Sca
     Parameters
     ----------
     problem : Problem
-        A problem with at least one row in each task.
+        A problem with at least one row in each task. Means are weighted if its rows are, and the
+        rows are then multiplied by the square roots of weights of mean 1: least squares on the
+        result is weighted least squares.
     centre : bool
         Subtract the mean of each column and of each response. Least squares on the result is least
         squares with an intercept, which is not penalised.
@@ -77,48 +74,105 @@ def scaled(problem: Problem, *, centre: bool, scale: bool) -> tuple[Problem, Sca
             "a sparse design is not centred, which would fill it with numbers.",
             remedy="Give X.toarray(), or fit without an intercept.",
         )
+    weights = problem.weights
+    if weights is not None:
+        weights = weights / weights.mean()
     made = [
-        _scaled(X, known, centre=centre, scale=scale)
+        _scaled(X, known, weights, centre=centre, scale=scale)
         for X, known in zip(problem.designs, problem.columns, strict=False)
     ]
     X, means, scales = zip(*made * (problem.n_tasks // len(made)), strict=True)
-    shifts = np.array([y.mean() if centre else 0.0 for y in problem.y])
+    shifts = np.array([np.average(y, weights=weights) if centre else 0.0 for y in problem.y])
     y = tuple(values - shift for values, shift in zip(problem.y, shifts, strict=True))
+    if weights is not None:
+        y = tuple(np.sqrt(weights) * values for values in y)
     scaling = Scaling(np.stack(means), np.stack(scales), shifts, centre)
-    return replace(problem, X=X, y=y if centre else problem.y), scaling
+    return replace(problem, X=X, y=y, weights=None), scaling
+
+
+class Standardised(NamedTuple):
+    """Training and test rows, by what their columns were divided, and the constant columns."""
+
+    fitted: np.ndarray
+    held: np.ndarray
+    scales: np.ndarray
+    constant: np.ndarray
+
+
+def standardised(fitted: np.ndarray, held: np.ndarray) -> Standardised:
+    """Centre columns, and divide them by their standard deviations, on the training rows.
+
+    A column that is constant on these rows up to rounding says nothing about its effect. It is zero
+    in all rows, so that no method can select it, and its scale is 1.
+
+    Parameters
+    ----------
+    fitted, held : arrays (n, p), (m, p)
+        Training rows and test rows.
+    """
+    constant = constant_columns(fitted)
+    centre, scales = fitted.mean(axis=0), fitted.std(axis=0)
+    scales[constant] = 1.0
+    fitted, held = (fitted - centre) / scales, (held - centre) / scales
+    fitted[:, constant] = held[:, constant] = 0.0
+    return Standardised(fitted, held, scales, constant)
+
+
+def without_lost_columns(part: Problem, whole: Problem) -> Problem:
+    """Set columns to zero that are constant on the rows of a part and vary on all rows.
+
+    Otherwise, such a column would be an intercept on the part, and its coefficient would be applied
+    to other values on the other rows.
+    """
+    made, changed = list(part.designs), False
+    for j, (X, columns) in enumerate(zip(part.designs, part.columns, strict=False)):
+        constant = constant_columns(X, columns)
+        constant = constant[columns.largest[constant] > 0]
+        lost = np.setdiff1d(constant, constant_columns(whole.designs[j], whole.columns[j]))
+        if len(lost):
+            made[j] = X = X.copy()
+            changed = True
+            if is_sparse(X):
+                X.data[np.isin(X.indices, lost)] = 0.0
+            else:
+                X[:, lost] = 0.0
+    return replace(part, X=tuple(made * (part.n_tasks // len(made)))) if changed else part
 
 
 def _scaled(
-    X: np.ndarray, known: Columns, *, centre: bool, scale: bool
+    X: np.ndarray, known: Columns, weights: np.ndarray | None, *, centre: bool, scale: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a design with changed columns, what was subtracted, and by what it was divided."""
-    means, constant = known.mean, _constant_columns(X, known)
+    """Return a design with changed columns, what was subtracted, and by what it was divided.
+
+    With weights (n,) of mean 1, the rows are multiplied by their square roots.
+    """
+    means, constant = known.mean, constant_columns(X, known)
     none, deviations = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if weights is not None:
+        means, roots = weights @ X / len(weights), np.sqrt(weights)
     if is_sparse(X):
-        deviations = _sparse_deviations(X, means)
-        deviations[constant] = 1.0
-        parts = (X.data / deviations[X.indices], X.indices, X.indptr)
+        if scale:
+            deviations = _sparse_deviations(X, means)
+            deviations[constant] = 1.0
+        data = X.data / deviations[X.indices]
+        if weights is not None:
+            data *= np.repeat(roots, np.diff(X.indptr))
+        parts = (data, X.indices, X.indptr)
         return cast(np.ndarray, scipy.sparse.csr_array(parts, shape=X.shape)), none, deviations
     require_memory(8.0 * X.size, "a centred or scaled copy of X", "Give fewer rows or features.")
     changed = X - means
+    if weights is not None:
+        changed *= roots[:, None]
     if scale:
         deviations = np.sqrt(column_sums(changed)[2] / len(X))
         deviations[constant] = 1.0
     if not centre:
-        return np.divide(X, deviations, out=changed), none, deviations
+        np.divide(X, deviations, out=changed)
+        return changed if weights is None else changed * roots[:, None], none, deviations
     changed[:, constant] = 0.0
     if scale:
         changed /= deviations
     return changed, means, deviations
-
-
-def _constant_columns(X: np.ndarray, known: Columns) -> np.ndarray:
-    """Return the indices of the columns whose entries are equal up to rounding."""
-    near = np.flatnonzero(known.square - known.mean**2 <= _SMALL_VARIANCE * known.square)
-    # One by one, to avoid a copy of the design.
-    columns = (X[:, [j]].toarray() if is_sparse(X) else X[:, j] for j in near)
-    spread = np.array([np.ptp(column) for column in columns])
-    return near[spread <= _ROUNDING * known.largest[near]]
 
 
 def _sparse_deviations(X, means: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from greedyexp.core.errors import message_of
 from greedyexp.core.parts import Metric
 
 Kind = Literal["key", "number", "success", "text", "seconds"]
@@ -63,6 +64,10 @@ class Measured:
     open_ended : bool
         True if an empty cell means that the run ended too early and the number is larger; otherwise
         an empty cell is a missing value.
+    held_out : bool
+        True if the number is measured on the rows held out for testing.
+    share_of_rows : bool
+        True if it is the mean over these rows of a loss in [0, 1].
     """
 
     name: str
@@ -71,16 +76,22 @@ class Measured:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     apart: bool = False
     open_ended: bool = False
+    held_out: bool = False
+    share_of_rows: bool = False
 
 
 # The column of a protocol that sets ``Outcome.fit_seconds``.
+# Largest size of a measurement. Variances and ratios of smaller values do not overflow.
+LARGEST = 1e100
 FIT_SECONDS = Measured("fit_seconds", "seconds")
 
 
 def of_metric(metric: Metric, only: Mapping[str, tuple[str, ...]] | None = None) -> Measured:
     """Return the column of a metric."""
     kind: Kind = "text" if metric.text else "success" if metric.binary else "number"
-    return Measured(metric.name, kind, only=only or {})
+    held_out = "test_rows" in metric.requires
+    share = metric.share_of_rows
+    return Measured(metric.name, kind, only=only or {}, held_out=held_out, share_of_rows=share)
 
 
 def in_records(
@@ -189,11 +200,7 @@ class Outcome:
     @classmethod
     def of_exception(cls, error: BaseException) -> Outcome:
         """Return an outcome with status ``error`` and the type and message of an exception."""
-        try:
-            said = str(error)
-        except Exception:
-            said = "its message cannot be read"
-        name = type(error).__name__
+        name, said = type(error).__name__, message_of(error)
         return cls(Status.ERROR, f"{name}: {said}" if said else name)
 
     @classmethod

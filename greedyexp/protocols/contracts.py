@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from greedyexp.core.part import Part
 from greedyexp.core.parts import Metric, Protocol
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
-from greedyexp.protocols.base import Measured
+from greedyexp.estimates.sparse import SparseEstimates
+from greedyexp.protocols.base import Measured, Outcome
 from greedyexp.theory.constants import Constant
 
 # How each kind of part draws random numbers that the seed determines.
@@ -32,6 +34,48 @@ _STREAMS = {
     "metric": "Draw from np.random.default_rng(0)",
     "protocol": "Draw from setup.rng",
 }
+
+
+def undetermined(parts: Sequence[Part], what: str) -> PluginError:
+    """Return the error that one of these parts gave two results for one seed."""
+    names = " or ".join(f"{part.kind} '{part.name}'" for part in parts)
+    remedies = dict.fromkeys(_STREAMS[part.kind] for part in parts)
+    return PluginError(
+        f"{names} gave {what} for the same seed.",
+        place=parts[0].place,
+        remedy=f"{'. '.join(remedies)}, and read no clock.",
+    )
+
+
+def require_same(parts: Sequence[Part], one: Outcome, other: Outcome) -> None:
+    """Require that the parts of plugins have given the same rows twice.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The protocol, the algorithm and the metrics, if they come from plugins.
+
+    Raises
+    ------
+    PluginError
+        If they have not. Metrics are named only if all other columns are equal.
+    """
+    pairs = zip_longest(one.rows, other.rows, fillvalue=dict[str, Any]())
+    # As texts, since nan does not equal itself.
+    differing = ["status"] if one.status != other.status else []
+    differing += [
+        column
+        for row, again in pairs
+        for column in {**row, **again}
+        if repr(row.get(column)) != repr(again.get(column))
+    ]
+    metrics = [part for part in parts if part.kind == "metric" and part.name in differing]
+    others = [part for part in parts if part.kind != "metric"]
+    if differing:
+        own = {metric.name for metric in metrics}.issuperset(differing)
+        raise undetermined(
+            [*metrics, *others] if own else others or parts, f"two values of '{differing[0]}'"
+        )
 
 
 def breach(part: Part, what: str, remedy: str | None = None) -> PluginError:
@@ -154,7 +198,15 @@ def _check_path(
     part: Part, path: Path, expected: tuple[int, int], grid: Mapping[str, np.ndarray]
 ) -> None:
     """Check the types and shapes of a path, and that it has the points of the grid."""
-    check_array(part, "path.coef", path.coef, ("m", *expected), "f")
+    estimates = path.estimates
+    if isinstance(estimates, SparseEstimates):
+        shape = estimates.shape
+        require(part, shape == expected, f"returned estimates of shape {shape}, not {expected}")
+        if not part.shipped:
+            what = "returned estimates whose entries are not increasing numbers below p r"
+            require(part, estimates.in_order(), what, "Use SparseEstimates.of.")
+    else:
+        check_array(part, "path.estimates", estimates, ("m", *expected), "f")
     check_type(part, "path.grid", path.grid, Mapping, "a dict")
     check_type(part, "path.facts", path.facts, Mapping, "a dict")
     check_type(part, "path.message", path.message, str, "a text")
@@ -169,8 +221,6 @@ def _check_path(
     )
     if path.dense is not None:
         check_array(part, "path.dense", path.dense, (len(path), "d"), "iuf")
-    if path.sizes is not None:
-        check_array(part, "path.sizes", path.sizes, (len(path),), "iu")
     for name, values in grid.items():
         require(
             part,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,16 @@ from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
 from greedyexp.losses.quadratic import QuadraticLoss
 from greedyexp.problems.problem import Problem
-from greedyexp.problems.scaling import Scaling
+from greedyexp.problems.scaling import Scaling, without_lost_columns
 from greedyexp.protocols.contracts import check_estimates, check_metric, own_randomness_only
 from greedyexp.solvers.lasso_active_set import duality_gap
 
 # How a point of a path is chosen: the best by the truth for each metric, the least cross-validated
 # error, the least information criterion, the point that theory prescribes, or the last point.
 TUNINGS = ("oracle", "cv", "ebic_robust", "theory", "end")
+
+# Indices of training rows and of held-out rows, the same for all tasks.
+Split = tuple[np.ndarray, np.ndarray]
 
 # Centres or scales the columns of a problem, and says how.
 Prepare = Callable[[Problem], tuple[Problem, Scaling]]
@@ -35,6 +38,8 @@ def fit(
     grid: Mapping[str, np.ndarray] | None = None,
     rng: np.random.Generator | None = None,
     prepare: Prepare | None = None,
+    end: bool = False,
+    n_jobs: int = 1,
 ) -> Path:
     """Call an algorithm; an estimate (p,) or (p, r) becomes a path of one point.
 
@@ -47,6 +52,10 @@ def fit(
     prepare : callable, optional
         Changes the columns of the problem before the fit. The coefficients are returned in the
         original units, and with intercepts (m, r) as ``dense`` if columns were centred.
+    end : bool
+        Only the last point of the path is needed, so an algorithm may return it alone.
+    n_jobs : int >= 1
+        Number of threads for algorithms that use several.
 
     Raises
     ------
@@ -59,14 +68,17 @@ def fit(
     given: dict[str, Any] = {} if grid is None else {"grid": grid}
     if rng is not None and part.takes_rng:
         given["rng"] = rng
+    options = {"end": end, "n_jobs": n_jobs}
+    given |= {name: value for name, value in options.items() if name in part.takes}
     shape = (problem.n_features, problem.n_tasks)
     if prepare is None:
         return check_estimates(part, part.function(problem, **params, **given), shape, grid)
     prepared, scaling = prepare(problem)
     path = check_estimates(part, part.function(prepared, **params, **given), shape, grid)
-    coef = scaling.original(path.coef)
+    sparse = path.sparse
+    sparse = sparse.with_values(sparse.values / sparse.at(scaling.scales.T))
     if not scaling.centred:
-        return replace(path, coef=coef)
+        return replace(path, estimates=sparse)
     if path.loss is not None and not isinstance(path.loss, QuadraticLoss):
         raise ConfigError(
             f"algorithm '{part.name}' fits no intercept by centring, because its loss is not the"
@@ -75,7 +87,8 @@ def fit(
         )
     # An intercept of the algorithm is one of centred data; only a model of one task has it.
     own = 0.0 if path.dense is None else path.dense.sum(axis=1, keepdims=True)
-    return replace(path, coef=coef, dense=scaling.intercepts(coef) + own)
+    intercepts = scaling.shifts - sparse.task_sums(sparse.values * sparse.at(scaling.means.T))
+    return replace(path, estimates=sparse, dense=intercepts + own)
 
 
 def uncertified(path: Path, noun: str = "estimates") -> list[str]:
@@ -94,12 +107,8 @@ def measure(metric: Metric, problem: Problem, path: Path) -> np.ndarray:
         If the metric does not return one real number for each estimate, or draws from a global
         random state.
     """
-    # A metric must not change the coefficients that the next one gets.
-    coef = path.coef.view()
-    coef.flags.writeable = False
-    given = replace(path, coef=coef) if metric.of == "path" else coef
     with own_randomness_only(metric):
-        made = metric.function(problem, given)
+        made = metric.function(problem, path if metric.of == "path" else path.coef)
     return check_metric(metric, made, len(path))
 
 
@@ -121,11 +130,12 @@ def cross_validated(
     problem: Problem,
     params: dict[str, Any],
     *,
-    folds: int,
+    folds: int | Sequence[Split],
     rng: np.random.Generator,
     prepare: Prepare | None = None,
+    n_jobs: int = 1,
 ) -> tuple[Path, int]:
-    """Return the path on all rows and the point with the least K-fold prediction error.
+    """Return the path on all rows and the point with the least cross-validated prediction error.
 
     A point counts as converged if its fit to all rows and its fits without a fold have converged.
 
@@ -136,12 +146,15 @@ def cross_validated(
 
     Parameters
     ----------
-    folds : int in [2, smallest number of rows]
+    folds : int in [2, smallest number of rows], or sequence of splits
+        Number of folds of equal size, or the rows of each fold.
     rng : Generator
-        Random stream that shuffles the rows; tasks with the same design have the same folds. A
-        randomized algorithm draws from it before the rows are shuffled.
+        Random stream that shuffles the rows for folds of equal size; tasks with the same design
+        have the same folds. A randomized algorithm draws from it before the rows are shuffled.
     prepare : callable, optional
         See ``fit``. Rows that are held out do not enter the means and scales.
+    n_jobs : int >= 1
+        See ``fit``.
 
     Raises
     ------
@@ -149,23 +162,31 @@ def cross_validated(
         If a task has fewer rows than folds, or the algorithm cannot fit without a fold, for example
         because the other rows have one class and the loss needs two.
     """
-    try:
-        check_folds(int(problem.n_samples.min()), folds)
-    except ValueError as error:
-        raise DataError(str(error)) from None
-    path = fit(part, problem, params, rng=rng, prepare=prepare)
-    certified = path.converged.copy()
-    held_out = _fold_rows(problem, folds, rng)
-    errors = np.zeros(len(path))
-    for number, fold in enumerate(held_out, start=1):
-        train = problem.rows(_complement(problem, fold))
+    if isinstance(folds, int):
         try:
-            fitted = fit(part, train, params, grid=path.grid, rng=rng, prepare=prepare)
+            check_folds(int(problem.n_samples.min()), folds)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+    path = fit(part, problem, params, rng=rng, prepare=prepare, n_jobs=n_jobs)
+    certified = path.converged.copy()
+    if isinstance(folds, int):
+        splits = _equal_folds(problem, folds, rng)
+    else:
+        tasks = problem.n_tasks
+        splits = [([kept] * tasks, [left] * tasks) for kept, left in folds]
+    errors = np.zeros(len(path))
+    for number, (kept, left) in enumerate(splits, start=1):
+        train = without_lost_columns(problem.rows(kept), problem)
+        try:
+            fitted = fit(
+                part, train, params, grid=path.grid, rng=rng, prepare=prepare, n_jobs=n_jobs
+            )
         except DataError as refused:
-            raise _without_fold(problem, train, f"fold {number} of {folds}", refused) from refused
+            name = f"fold {number} of {len(splits)}"
+            raise _without_fold(problem, train, name, refused) from refused
         certified &= fitted.converged
-        for loss in _held_out_errors(fitted, problem.rows(fold), prepared=prepare is not None):
-            errors += loss / (folds * problem.n_tasks)
+        for loss in _held_out_errors(fitted, problem.rows(left)):
+            errors += loss / (len(splits) * problem.n_tasks)
     chosen = int(np.argmin(errors))
     if path.converged[chosen] and not certified[chosen]:
         doubt = "A fit without one of the folds lacks the certificate of the algorithm."
@@ -173,25 +194,23 @@ def cross_validated(
     return replace(path, converged=certified), chosen
 
 
-def _held_out_errors(fitted: Path, left: Problem, *, prepared: bool) -> Iterator[np.ndarray]:
+def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
     """Yield the mean error on the held-out rows of each task, an array (m,).
 
-    The error is the loss of the path if it has one, otherwise the squared residual. In the second
-    case the dense coefficients of a prepared problem are the intercepts of the tasks.
+    The error is the loss of the path if it has one, otherwise the squared residual.
 
     Raises
     ------
     DataError
         If the loss is not a sum over rows.
     """
+    weights = left.weights
     if fitted.loss is not None:
-        yield fitted.loss.row_losses(left.X[0], left.y[0], fitted.params).mean(axis=1)
+        losses = fitted.loss.row_losses(left.X[0], left.y[0], fitted.params)
+        yield np.average(losses, axis=1, weights=weights)
         return
     for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
-        predicted = fitted.coef[:, :, task] @ X.T
-        if prepared and fitted.dense is not None:
-            predicted += fitted.dense[:, task, None]
-        yield ((y - predicted) ** 2).mean(axis=1)
+        yield np.average((y - fitted.predictions(X, task)) ** 2, axis=1, weights=weights)
 
 
 def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError) -> DataError:
@@ -209,22 +228,19 @@ def _without_fold(problem: Problem, train: Problem, fold: str, error: DataError)
     )
 
 
-def _fold_rows(problem: Problem, folds: int, rng: np.random.Generator) -> list[list[np.ndarray]]:
-    """Return the held-out rows of each task for each fold."""
+def _equal_folds(
+    problem: Problem, folds: int, rng: np.random.Generator
+) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
+    """Return the training rows and the held-out rows of each task for each fold."""
     tasks = 1 if problem.shared_design else problem.n_tasks
     parts = [np.array_split(rng.permutation(n), folds) for n in problem.n_samples[:tasks]]
-    return [
-        [np.sort(parts[j % tasks][k]) for j in range(tasks)] * (problem.n_tasks // tasks)
-        for k in range(folds)
-    ]
-
-
-def _complement(problem: Problem, fold: list[np.ndarray]) -> list[np.ndarray]:
-    if problem.shared_design:
-        return [np.setdiff1d(np.arange(problem.n_samples[0]), fold[0])] * problem.n_tasks
-    return [
-        np.setdiff1d(np.arange(n), left) for n, left in zip(problem.n_samples, fold, strict=True)
-    ]
+    again = problem.n_tasks // tasks
+    splits = []
+    for k in range(folds):
+        left = [np.sort(part[k]) for part in parts]
+        kept = [np.setdiff1d(np.arange(sum(map(len, part))), part[k]) for part in parts]
+        splits.append((kept * again, left * again))
+    return splits
 
 
 def prescribed(part: Algorithm, problem: Problem, params: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -8,6 +8,8 @@ import numpy as np
 
 from greedyexp.core.errors import DataError
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.sparse import SparseEstimates
+from greedyexp.problems.checks import constant_columns
 from greedyexp.problems.problem import Problem
 
 
@@ -19,7 +21,7 @@ def least_criterion(path: Path, problem: Problem) -> int:
     DataError
         If every estimate has more nonzero coefficients in a task than half of its rows.
     """
-    values = criterion(path.coef, problem)
+    values = criterion(path.sparse, problem, centre=path.intercepts is not None)
     if len(values) and np.isinf(values).all():
         raise DataError(
             "tuning 'ebic_robust': each estimate of the path has more nonzero coefficients in a"
@@ -29,24 +31,28 @@ def least_criterion(path: Path, problem: Problem) -> int:
     return int(np.argmin(values)) if len(values) else 0
 
 
-def criterion(coef: np.ndarray, problem: Problem) -> np.ndarray:
-    """Return the robust extended Bayesian information criterion of the supports of estimates.
+def criterion(estimates: SparseEstimates, problem: Problem, *, centre: bool = False) -> np.ndarray:
+    """Return the robust extended Bayesian information criterion of supports.
 
     The criterion is the sum over tasks of
 
         n log(v) + k log(n / (2 pi)) + (k + 2) log(v0 / v) + 2 k log(p),
 
-    where k is the number of nonzero coefficients of the task, n v its least sum of squared
-    residuals on their support, and n v0 the sum of squares of the response. It judges a support
+    where k is the number of selected coefficients of the task, n v its least sum of squared
+    residuals on this support, n v0 the sum of squares of the response, and p the number of columns
+    that are not zero (not constant, if the estimates have intercepts). It judges a support
     alone, not how an algorithm shrinks the coefficients, so it treats all algorithms alike. Unlike
     the extended criterion of Chen and Chen, it is consistent also for small noise and fixed n,
     where that one selects too much.
 
     Parameters
     ----------
-    coef : array (m, p, r)
+    estimates : SparseEstimates
+        m estimates, of which only the supports are used.
     problem : Problem
         The training rows, n of them in a task.
+    centre : bool
+        Whether the estimates have intercepts, so that columns and responses are centred.
 
     Returns
     -------
@@ -78,17 +84,26 @@ def criterion(coef: np.ndarray, problem: Problem) -> np.ndarray:
     J. Chen, Z. Chen, Extended Bayesian information criteria for model selection with large model
     spaces, 2008.
     """
-    total = np.zeros(len(coef))
+    total = np.zeros(len(estimates))
+    r = problem.n_tasks
     for task, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):
-        nonzero = coef[:, :, task] != 0
-        packed, place = np.unique(np.packbits(nonzero, axis=1), axis=0, return_inverse=True)
-        supports = np.unpackbits(packed, axis=1, count=nonzero.shape[1]).astype(bool)
-        total += np.array([_of_support(X, y, one) for one in supports])[place.ravel()]
+        known = problem.columns[task]
+        empty = len(constant_columns(X, known)) if centre else np.sum(known.largest == 0.0)
+        response = y - y.mean() if centre else y
+        usable = max(X.shape[1] - int(empty), 1)
+        values: dict[bytes, float] = {}
+        for k in range(len(estimates)):
+            entries = estimates.support(k)
+            support = entries[entries % r == task] // r
+            key = support.tobytes()
+            if key not in values:
+                values[key] = _of_support(X, response, support, usable, centre)
+            total[k] += values[key]
     return total
 
 
-def _of_support(X, y: np.ndarray, support: np.ndarray) -> float:
-    n, p, k = len(y), len(support), int(support.sum())
+def _of_support(X, y: np.ndarray, support: np.ndarray, p: int, centre: bool) -> float:
+    n, k = len(y), len(support)
     if 2 * k > n:
         return math.inf
     penalty = k * (math.log(n / (2 * math.pi)) + 2 * math.log(p))
@@ -97,8 +112,9 @@ def _of_support(X, y: np.ndarray, support: np.ndarray) -> float:
         return penalty
     residual = y
     if k:
-        columns = X[:, np.flatnonzero(support)]
+        columns = X[:, support]
         columns = columns.toarray() if hasattr(columns, "toarray") else columns
+        columns = columns - columns.mean(axis=0) if centre else columns
         norms = np.linalg.norm(columns, axis=0)
         columns = columns / np.where(norms > 0, norms, 1.0)
         residual = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]

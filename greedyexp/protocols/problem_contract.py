@@ -194,7 +194,7 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         "sparse": made.sparse_design,
         "population": not made.n_samples.all(),
     }
-    for trait in sorted(traits - {"labels", "two_values"}):
+    for trait in sorted(traits - {"labels", "two_values", "repeated_rows"}):
         require(part, trait in present, f"provides a trait '{trait}', which does not exist")
         what = f"provides the trait '{trait}', but returned a problem without it"
         remedy = f"Return it, or leave '{trait}' out of provides."

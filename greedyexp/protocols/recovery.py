@@ -70,7 +70,7 @@ def recovery(problem: Problem, part: Algorithm, params: dict, setup: Setup) -> O
 def _judge(problem: Problem, path: Path, setup: Setup) -> Outcome:
     if len(path) == 0:
         return Outcome(Status.ERROR, "the algorithm returned a path without points")
-    if not np.isfinite(path.coef).all():
+    if not np.isfinite(path.sparse.values).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite")
     row = {"tuning": setup.tuning, **_best(problem, path, setup.metrics)}
     if not fitting.all_finite(row):

@@ -42,10 +42,10 @@ ClassesAt = Annotated[
 ]
 ChosenAt = Annotated[list[_Size], Field(description="sizes at which to record the rows in use")]
 
-# The size of an estimate (p, r).
-_COUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "features": lambda coef: (coef != 0).sum(axis=(-2, -1)),
-    "rows": lambda coef: (coef != 0).any(axis=-1).sum(axis=-1),
+# The sizes of the estimates of a path.
+_COUNTS: dict[str, Callable[[Path], np.ndarray]] = {
+    "features": lambda path: path.sparse.sizes,
+    "rows": lambda path: path.sparse.row_sizes,
 }
 
 RECORDS = (
@@ -90,7 +90,9 @@ def columns(
     found.append(Measured("reached", "number"))
     found += [of_metric(one, {"record": ("size",)}) for one in metrics]
     if classes_at:
-        found += in_records(("class",), "number", "class_error", "class_share")
+        only = {"record": ("class",)}
+        names = ("class_error", "class_share")
+        found += [Measured(name, "number", only=only, held_out=True) for name in names]
     if chosen_at:
         found += in_records(("feature",), "success", "used")
     return [*found, FIT_SECONDS]
@@ -138,7 +140,7 @@ def selection(
 ) -> Outcome:
     """Fit once and measure the path at several sizes, without tuning.
 
-    The estimate of a size is the last point of the path with at most this number of nonzero
+    The estimate of a size is the last point of the path with at most this number of selected
     coefficients, or rows of them. If a path ends before a size, its end is used. If a selection
     cannot continue, its path contains the last estimate twice, with and without a certificate. The
     size that it reached uses the former; larger sizes use the latter. The column ``record`` names
@@ -167,7 +169,7 @@ def selection(
     class_share
         Share of the class among the test rows.
     used
-        1 if the row of the feature has a nonzero coefficient, else 0.
+        1 if a coefficient in the row of the feature is selected, else 0.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def _judge(
     """Return the rows of each kind at the requested sizes."""
     if len(path) == 0:
         return Outcome(Status.ERROR, "the algorithm returned a path without points")
-    reached = _COUNTS[by](path.coef)
+    reached = _COUNTS[by](path)
     every = sorted({size for sizes in asked.values() for size in sizes})
     if reached.min() > every[0]:
         what = f"the smallest estimate of the path has size {reached.min()}, above {every[0]}"
@@ -211,7 +213,7 @@ def _judge(
     points = sorted(set(place.values()))
     path, reached = path.take(points), reached[points]
     place = {size: points.index(point) for size, point in place.items()}
-    if not np.isfinite(path.coef).all():
+    if not np.isfinite(path.sparse.values).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite")
     rows = _metric_rows(problem, path, metrics, place, asked["size"])
     if not all(map(fitting.all_finite, rows)):
@@ -231,9 +233,10 @@ def _last(path: Path, reached: np.ndarray, size: int, prefer_certified: bool) ->
     fitting_size = np.flatnonzero(reached <= size)
     last = fitting_size[-1]
     if prefer_certified and reached[last] == size and not path.converged[last]:
-        same = (path.coef[fitting_size] == path.coef[last]).all(axis=(1, 2))
-        same &= path.converged[fitting_size]
-        last = fitting_size[same][-1] if same.any() else last
+        sparse = path.sparse
+        candidates = fitting_size[path.converged[fitting_size]]
+        same = [k for k in candidates.tolist() if sparse.equal(k, int(last))]
+        last = same[-1] if same else last
     return int(last)
 
 
@@ -300,7 +303,7 @@ def _class_errors(problem: Problem, path: Path) -> tuple[np.ndarray, np.ndarray]
         labels = (labels_of(problem, held_out=True) > 0).astype(int)
         wrong, count = row_errors(problem, path, held_out=True), 2
     else:
-        wrong, labels = wrong_rows(problem, path.coef)
+        wrong, labels = wrong_rows(problem, path)
         count = problem.n_tasks
     members = (labels == np.arange(count)[:, None]).astype(float)
     with np.errstate(invalid="ignore"):
@@ -315,7 +318,8 @@ def _feature_rows(
     labels = _names(problem.feature_names, problem.n_features)
     rows = []
     for size in sizes:
-        used = (path.coef[place[size]] != 0).any(axis=-1).astype(int)
+        used = np.zeros(problem.n_features, dtype=int)
+        used[path.sparse.support(place[size]) // problem.n_tasks] = 1
         rows += rows_of("feature", size=size, feature=labels, used=used)
     return rows
 

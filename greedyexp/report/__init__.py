@@ -1,11 +1,11 @@
 """Figures, tables and verdicts of a run, made only from its CSV and its configuration.
 
-- ``source``: run folders and their tables
+- ``source``: run folders at or below a path
 - ``draw``: figures and tables
 - ``verify``: verdicts on claims
 - ``kept``: outputs that are up to date
 - ``notebook``: a run folder in Python and in notebooks
-- ``replay``, ``replay_share``, ``rows_again``, ``where``: rows computed again, and which
+- ``replay``, ``rows_again``, ``where``: rows computed again, and which
 - ``compare``, ``matching``, ``compare_figure``: two runs compared
 - ``look``: which figures are drawn, and in which style
 - ``site``: the report in HTML
@@ -15,7 +15,8 @@
 from greedyexp.report.draw import draw
 from greedyexp.report.notebook import with_notes
 from greedyexp.report.source import run_folders
-from greedyexp.report.verify import Verified, verdicts, verify
+from greedyexp.report.verify import Verified, challenged, verdicts, verify
 from greedyexp.runner.tables import read_frame
 
-__all__ = ["Verified", "draw", "read_frame", "run_folders", "verdicts", "verify", "with_notes"]
+__all__ = ["Verified", "challenged", "draw", "read_frame", "run_folders"]
+__all__ += ["verdicts", "verify", "with_notes"]

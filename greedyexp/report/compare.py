@@ -12,23 +12,25 @@ import numpy as np
 
 from greedyexp.config.run_names import changes
 from greedyexp.core import registry
-from greedyexp.core.errors import ConfigError, placed_in
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.trust import consent
 from greedyexp.experiment.design import entry_of
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.base import Measured
 from greedyexp.report.matching import Aligned, Matched, as_cell
 from greedyexp.report.rows_again import DIFFERS, close_numbers, compare_cells
-from greedyexp.report.source import Source, load_own_plugins, read_run, require_rows
+from greedyexp.report.source import open_run, require_rows
 from greedyexp.report.verify import verified_source
-from greedyexp.results import successes
 from greedyexp.results.columns import same_in_other_units
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, replicates
-from greedyexp.results.thresholds import thresholds
+from greedyexp.results.successes import thresholds, trials
 from greedyexp.runner.files import ROW_SETTINGS
 from greedyexp.runner.manifest import version_changes
-from greedyexp.runner.state import CONFIG
-from greedyexp.stats.multiplicity import ALPHA, holm
+from greedyexp.runner.run_contents import Run
+from greedyexp.stats.direction import Direction
+from greedyexp.stats.level import ALPHA
+from greedyexp.stats.multiplicity import holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 if TYPE_CHECKING:
@@ -59,13 +61,13 @@ class Comparison:
         What limits the comparison.
     differences : DataFrame
         One line for each number at each point and algorithm: ``mean_a`` and ``mean_b``;
-        ``difference``, the second minus the first, with its 95% interval ``low`` to ``high``;
+        ``difference``, the second minus the first, with its interval ``low`` to ``high``;
         ``n_a`` and ``n_b``, the replicates compared; ``p_value``, and ``p_adjusted`` by Holm's
         method for all lines.
     changed : DataFrame
         The paired values that differ by more than rounding; see ``rows_again.compare_cells``.
     thresholds : DataFrame
-        Estimate and 95% interval of each threshold at 50% success in both runs; empty if no figure
+        Estimate and interval of each threshold at 50% success in both runs; empty if no figure
         has any.
     verdicts : DataFrame
         Verdicts of the claims that both runs make.
@@ -81,6 +83,7 @@ class Comparison:
     thresholds: pd.DataFrame
     verdicts: pd.DataFrame
     _context: Context
+    _limits: list[str]
 
     @property
     def beyond_chance(self) -> pd.DataFrame:
@@ -103,10 +106,11 @@ class Comparison:
             self._context,
             paired=self.paired,
             beyond_chance=len(self.beyond_chance),
+            limits=self._limits,
         )
 
 
-def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
+def compare(a: str | PathLike[str], b: str | PathLike[str], *, trust: bool = False) -> Comparison:
     """Compare two runs, or two versions of one; nothing is computed again.
 
     Rows are paired if both runs have the same seed and data: those of equal parameters and
@@ -121,6 +125,8 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     ----------
     a, b : path
         Run folders.
+    trust : bool
+        Run the plugins in the folders; see ``greedyexp.open``.
 
     Returns
     -------
@@ -133,7 +139,11 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     ConfigError
         If the runs have no number, or no point and algorithm, in common.
     """
-    one, other = read_run(Path(a)), read_run(Path(b))
+    with consent(trust):
+        return _comparison(open_run(Path(a)), open_run(Path(b)))
+
+
+def _comparison(one: Run, other: Run) -> Comparison:
     for source in (one, other):
         require_rows(source)
     matched = Matched.of(one, other)
@@ -141,7 +151,7 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
     frames = [source.frame for source in matched.sources]
     rows = Aligned.of(matched, frames, [*matched.settings, *matched.records])
     old, new = (_by_label(source) for source in (one, other))
-    before, after = one.state.manifest, other.state.manifest
+    before, after = one.manifest, other.manifest
     return Comparison(
         folders=(one.folder, other.folder),
         settings=changes(old, new, ROW_SETTINGS),
@@ -153,6 +163,7 @@ def compare(a: str | PathLike[str], b: str | PathLike[str]) -> Comparison:
         thresholds=_thresholds(one, other),
         verdicts=_verdicts(one, other),
         _context=one.context,
+        _limits=matched.limits(),
     )
 
 
@@ -231,7 +242,7 @@ def _changed(matched: Matched, rows: Aligned) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def _by_label(source: Source) -> dict[str, Any]:
+def _by_label(source: Run) -> dict[str, Any]:
     """Return the settings of a run, with the lists of algorithms and of data by their labels."""
     settings = dict(source.design.settings)
     entries = zip(source.design.entries, map(entry_of, settings["algorithms"]), strict=True)
@@ -250,7 +261,7 @@ def _values(rows: pd.DataFrame, column: Measured) -> np.ndarray:
 
 
 def _contrast(x: np.ndarray, y: np.ndarray, kind: str, paired: bool) -> tuple[Any, ...]:
-    """Return means, difference with its 95% interval, numbers of replicates and p-value.
+    """Return means, difference with its interval, numbers of replicates and p-value.
 
     The samples of all groups are along the last axis.
     """
@@ -267,13 +278,13 @@ def _contrast(x: np.ndarray, y: np.ndarray, kind: str, paired: bool) -> tuple[An
     return *means, difference, low, high, x.shape[-1], y.shape[-1], p
 
 
-def _thresholds(one: Source, other: Source) -> pd.DataFrame:
+def _thresholds(one: Run, other: Run) -> pd.DataFrame:
     """Return the thresholds of both runs by the figures and tables of the first."""
     import pandas as pd
 
     found = []
-    for of, success in success_curves(one):
-        both = [threshold_table(source, of, success) for source in (one, other)]
+    for of, success, direction in success_curves(one):
+        both = [threshold_table(source, of, success, direction) for source in (one, other)]
         tables = [table for table in both if table is not None]
         if len(tables) == 2:
             tables = [table.drop(columns=["trials", "failed"]) for table in tables]
@@ -284,7 +295,9 @@ def _thresholds(one: Source, other: Source) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.DataFrame | None:
+def threshold_table(
+    source: Run, of: str, success: Mapping[str, str], direction: Direction | None = None
+) -> pd.DataFrame | None:
     """Return the threshold at 50% success along a column, for each point and algorithm.
 
     Returns
@@ -297,35 +310,43 @@ def threshold_table(source: Source, of: str, success: Mapping[str, str]) -> pd.D
     axes = dict.fromkeys(name for axis in source.design.data_axes for name in axis)
     by = [*(name for name in axes if name not in along and name in source.frame), "algorithm"]
     try:
-        metrics = successes.metrics_of(source.frame, source.context, success)
-        rows = successes.trials_of(source.frame, metrics, [*by, of])
-        table = thresholds(rows, source.context, of=of, success=success, by=by)
+        rows, _ = trials(source.frame, source.context, success, [*by, of], {})
+        table = thresholds(rows, source.context, of=of, success=success, by=by, direction=direction)
     except ConfigError:
         return None
     return table[[*by, "estimate", "low", "high", "trials", "failed"]]
 
 
-def success_curves(source: Source) -> list[tuple[str, Mapping[str, str]]]:
-    """Return column and metrics of the success curves in the figures and tables of a run."""
-    curves: list[tuple[str, Mapping[str, str]]] = []
+def success_curves(source: Run) -> list[tuple[str, Mapping[str, str], Direction | None]]:
+    """Return column, metrics and direction of the success curves in figures and tables of a run.
+
+    The direction is the first that a figure of the curves gives; None if the data decide it.
+    """
+    curves: dict[tuple[str, tuple[tuple[str, str], ...]], Direction | None] = {}
     swept = {name for axis in source.design.data_axes for name in axis}
     for kind in ("figure", "table"):
         for name, given in source.design.drawn(kind):
-            with placed_in(source.folder / CONFIG):
-                params = Parameters(registry.find(kind, name)).read_all(given)
+            try:
+                part = registry.find(kind, name)
+                # What a figure that was not run draws is not known.
+                params = {} if part.stands_in else Parameters(part).read_all(given)
+            except ConfigError:
+                # The figure itself says what is wrong.
+                continue
             of, success = params.get("of", params.get("x")), params.get("success")
-            if success and of in swept and (of, success) not in curves:
-                curves.append((of, success))
-    return curves
+            if success and of in swept:
+                key = of, tuple(sorted(success.items()))
+                curves[key] = curves.get(key) or params.get("direction")
+    return [(of, dict(success), direction) for (of, success), direction in curves.items()]
 
 
-def _verdicts(one: Source, other: Source) -> pd.DataFrame:
+def _verdicts(one: Run, other: Run) -> pd.DataFrame:
     """Return the verdicts of both runs on the claims that they share."""
     import pandas as pd
 
     found = []
     for source in (one, other):
-        load_own_plugins(source)
+        source.load_plugins()
         judged_claims = verified_source(source).judged
         found.append({claim.claim.id: claim.verdict.value for claim in judged_claims})
     lines = [(id, found[0][id], found[1][id]) for id in found[0] if id in found[1]]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from greedyexp.figures._plot.layers import chart
 from greedyexp.figures._plot.methods import method_styles
-from greedyexp.figures._plot.panels import Panels
+from greedyexp.figures._plot.panels import Panels, inside
 from greedyexp.figures._plot.points import attach
 from greedyexp.figures._plot.style import legend_entry, use_style
 from greedyexp.figures._plot.typeset import typeset
 from greedyexp.results.context import Context
 from greedyexp.results.words import axis_label
-from greedyexp.stats.multiplicity import ALPHA
+from greedyexp.stats.level import ALPHA, INTERVAL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +32,11 @@ def compare_figure(
     *,
     paired: bool,
     beyond_chance: int,
+    limits: Sequence[str] = (),
 ) -> Figure:
     """Return a panel for each number, with a point for each setting and algorithm.
 
-    A point on the diagonal has the same mean in both runs. Its bar is the 95% interval of the
+    A point on the diagonal has the same mean in both runs. Its bar is the interval of the
     difference, drawn from the mean of ``a``: a bar that misses the diagonal shows a difference.
     Filled points differ beyond chance after the correction for all comparisons.
 
@@ -49,6 +52,8 @@ def compare_figure(
         True if the rows of both runs are paired.
     beyond_chance : int
         Number of lines that differ beyond chance.
+    limits : sequence of str
+        Clauses on what limits intervals, for the note.
     """
     import matplotlib
 
@@ -58,21 +63,25 @@ def compare_figure(
     styles = {label: known[label] | {"linestyle": "none"} for label in labels}
     with matplotlib.rc_context():
         use_style()
-        panels = Panels([names], sharex=False, sharey=False)
-        for axis, name in panels:
-            _draw(axis, table[table["column"] == name], styles)
-            axis.set_title(axis_label(name))
+        panels = Panels([[{"column": name} for name in names]], sharex=False, sharey=False)
+
+        def points(axis: Axes, values: Mapping[str, Any]) -> None:
+            _draw(axis, inside(table, values), styles)
+            axis.set_title(axis_label(values["column"]))
+
         names = [f"{folder.parent.name}/{folder.name}" for folder in folders]
         if names[0] == names[1]:
             names = list(map(str, folders))
-        panels.label(f"a: {names[0]}", f"b: {names[1]}")
+        axes = f"a: {names[0]}", f"b: {names[1]}"
         kind = "paired" if paired else "not paired"
         note = (
-            f"Means of {len(table)} comparisons, {kind}; bars: 95% intervals of the difference;"
+            f"Means of {len(table)} comparisons, {kind}; bars: {INTERVAL}s of the difference;"
             f" filled: {beyond_chance} that differ beyond chance (Holm, {ALPHA:.0%})."
         )
         legend = [legend_entry(label, **styles[label]) for label in labels]
-        picture = panels.finish(legend, note=[note])
+        notes = [note, *(f"{limit[:1].upper()}{limit[1:]}" for limit in limits)]
+        # The columns are the titles of panels.
+        picture = chart(panels, context, [points], axes, [legend], notes, titled=lambda _: None)
         typeset(picture)
         return picture
 
@@ -98,7 +107,7 @@ def _draw(axis: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> 
             (means,) = axis.plot(some["mean_a"], some["mean_b"], markerfacecolor=face, **style)
             facts = {name: some[name] for name in ("mean_a", "mean_b", "difference", "p_adjusted")}
             keys = some.loc[:, :"column"]
-            attach(means, keys, facts | {"95% interval": (some["low"], some["high"])})
+            attach(means, keys, facts | {INTERVAL: (some["low"], some["high"])})
     low, high = values.min(), values.max()
     if low < high:
         axis.plot([low, high], [low, high], color="0.6", lw=0.8, zorder=0)

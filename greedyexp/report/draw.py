@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from greedyexp.core import registry
-from greedyexp.core.errors import (
-    ConfigError,
-    PluginError,
-    UserError,
-    last_line,
-)
+from greedyexp.core.errors import ConfigError, PluginError, UserError, last_line, message_of
 from greedyexp.core.parts import Display
 from greedyexp.core.plugins import exit_refused
+from greedyexp.core.run_files import CONFIG
 from greedyexp.core.signals import Interrupted
+from greedyexp.core.trust import CodeNotRun
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
@@ -29,11 +27,11 @@ from greedyexp.protocols.base import Measured
 from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.look import Look
-from greedyexp.report.source import Source, open_folder, source_of
 from greedyexp.results.columns import (
     refuse_separation_by_results,
     separating_columns,
     settings_of,
+    where_of,
     with_panels,
 )
 from greedyexp.results.records import (
@@ -44,8 +42,9 @@ from greedyexp.results.records import (
     with_sizes,
 )
 from greedyexp.results.text import title_text
-from greedyexp.runner.files import make_folder, replacing
-from greedyexp.runner.state import Replaced, retry_if_replaced, unchanged
+from greedyexp.runner.own_files import note_left_alone
+from greedyexp.runner.run_contents import Run, read_run
+from greedyexp.runner.run_folder import Replaced, RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,13 +76,15 @@ def draw(
         changed look, no tables are written.
     tell : callable, optional
         Called with a sentence for each figure and table that needs seconds of fits which the run
-        does not have; its files stay as they are. By default this is an error.
+        does not have, or code which the user has not agreed to run; its files stay as they are. By
+        default this is an error.
 
     Returns
     -------
     list of Path
         Files written or kept: each figure as PNG and PDF, then each table as CSV, Markdown and
-        LaTeX.
+        LaTeX. Files that the user has edited or put in their places are not among them; they stay,
+        and a note on stderr says so.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def draw(
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return retry_if_replaced(folder, lambda: _drawn(folder, out, keep, look or Look(), tell))
+        return RunFolder(folder).retry(lambda: _drawn(folder, out, keep, look or Look(), tell))
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -146,38 +147,32 @@ def _drawn(
     look: Look,
     tell: Callable[[str], object] | None,
 ) -> list[Path]:
-    opened = open_folder(folder)
-    chosen = _chosen(listed(opened.design), look)
-    kept = None if out else KeptFiles(opened.state, opened.design)
-    known = {
-        one.stem: kept.files(one.stem, one.settings) if kept and keep else None for one in chosen
-    }
+    source = read_run(folder)
+    chosen = _chosen(listed(source.design), look)
+    kept = KeptFiles(source, out)
+    known = {one.stem: kept.files(one.stem, one.settings) if keep else None for one in chosen}
     if keep and all(known.values()):
         return [file for files in known.values() for file in files or ()]
-    source = source_of(opened)
     if source.frame.empty:
         return []
-    drawing = Drawing(source, out, look)
+    drawing = Drawing(source, kept, look)
     written: list[Path] = []
     errors: list[Exception] = []
     for one in chosen:
         try:
-            files = known[one.stem] or drawing.draw(one)
-            if kept:
-                kept.remember(one.stem, one.settings, files)
-            written += files
+            written += known[one.stem] or drawing.draw(one)
         except Replaced:
             raise
         except Exception as error:  # The others can still be drawn. The error is raised below.
-            entry = f"{folder / 'config.yaml'}: {dotted((f'{one.kind}s', one.index, one.name))}"
-            if tell is not None and isinstance(error, NoSeconds):
-                tell(f"{entry} is left as it is: {NO_SECONDS}.")
+            entry = f"{folder / CONFIG}: {dotted((f'{one.kind}s', one.index, one.name))}"
+            if tell is not None and isinstance(error, (NoSeconds, CodeNotRun)):
+                why = error if isinstance(error, CodeNotRun) else f"{NO_SECONDS}."
+                tell(f"{entry} is left as it is: {why}")
                 continue
             if isinstance(error, ConfigError):
                 error.place = f"{entry}: {error.place}" if error.place else entry
             errors.append(error)
-    if kept:
-        kept.write()
+    note_left_alone(kept.left)
     if errors:
         raise errors[0]
     return written
@@ -188,41 +183,43 @@ class Drawing:
 
     Parameters
     ----------
-    source : Source
-    out : Path, optional
-        Folder for the files instead of the run folder.
+    source : Run
+    kept : KeptFiles or None
+        Where the files are written; None if none is.
     look : Look
     """
 
-    def __init__(self, source: Source, out: Path | None, look: Look):
-        self._source, self._out, self._look = source, out, look
+    def __init__(self, source: Run, kept: KeptFiles | None, look: Look):
+        self._source, self._kept, self._look = source, kept, look
         self._measured = _measured(source.design)
         self._keys = [one.name for one in self._measured if one.apart]
         self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
 
     def draw(self, one: Listed) -> list[Path]:
-        """Draw one figure or write one table, and return its files."""
+        """Draw one figure or write one table; return its files but for those of the user."""
+        assert self._kept is not None
+        contents = self._written(one) if one.kind == "table" else self._drawn(one)
+        files = {f"{one.stem}.{suffix}": content for suffix, content in contents.items()}
+        return self._kept.write(one.stem, one.settings, files)
+
+    def _written(self, one: Listed) -> dict[str, bytes]:
+        from greedyexp.tables._output import table_files
+
+        table = self.table(one)
+        return table_files(table, table.attrs["title"])
+
+    def _drawn(self, one: Listed) -> dict[str, bytes]:
         from greedyexp.figures._plot.typeset import typeset
 
         source, look = self._source, self._look
-        target = (self._out or source.folder) / one.stem
-        writing = nullcontext() if self._out else unchanged(source.state)
-        if one.kind == "table":
-            from greedyexp.tables._output import write_table
-
-            table = self.table(one)
-            with writing:
-                return write_table(table, table.attrs["title"], target)
-        options = look.options(one.name_of_file)
-        note = note_of(source, one.texts.get("caption", ""), options)
+        note = note_of(source, one.texts.get("caption", ""), look.options(one.name_of_file))
         with self.picture(one) as picture:
             below = _note_below(picture)
             typeset(picture)
             if look.style == "paper":
                 # A journal prints the note in the caption.
                 picture.supxlabel("")
-            with writing:
-                return _write(picture, target, {**note, "note": below}, look.formats)
+            return _saved(picture, {**note, "note": below}, look.formats)
 
     def table(self, one: Listed) -> pd.DataFrame:
         """Return one table, with its title in ``attrs``."""
@@ -244,10 +241,9 @@ class Drawing:
         part = registry.find("figure", one.name)
         with _plugin_guarded(part):
             params = self._params(part, one)
-            source = replace(
-                self._source,
-                frame=rows_where(self._source.frame, self._look.rows(part, params)),
-                context=replace(self._source.context, title=self._title(one, params)),
+            source = self._source.altered(
+                rows_where(self._source.frame, self._look.rows(part, params)),
+                replace(self._source.context, title=self._title(one, params)),
             )
             with _drawn_by(part, params, source, self._look) as picture:
                 yield picture
@@ -259,7 +255,12 @@ class Drawing:
         ------
         ConfigError
             If a parameter is wrong, or names a column that the table does not have.
+        CodeNotRun
+            If the figure or table is code that was not run.
         """
+        if part.stands_in:
+            # Raises the reason.
+            part.function()
         params = Parameters(part).read_all(one.given)
         refuse_separation_by_results(part, params, self._source.frame, self._keys)
         require_columns(self._sized, separating_columns(part, params))
@@ -306,7 +307,7 @@ def _note_below(picture: Figure) -> str:
 
 @contextlib.contextmanager
 def _drawn_by(
-    part: Display, params: Mapping[str, Any], source: Source, look: Look
+    part: Display, params: Mapping[str, Any], source: Run, look: Look
 ) -> Iterator[Figure]:
     """Draw one figure in a style of the package; settings that it changes are restored."""
     import matplotlib
@@ -331,13 +332,16 @@ def _open_figures() -> set[int]:
     return set(pyplot.get_fignums()) if pyplot else set()
 
 
-def _result(
-    part: Display, params: Mapping[str, Any], source: Source, wanted: type, words: str
-) -> Any:
-    """Call a figure or a table. A plugin may change its frame and the working directory."""
+def _result(part: Display, params: Mapping[str, Any], source: Run, wanted: type, words: str) -> Any:
+    """Call a figure or a table. A plugin may change its frame and the working directory.
+
+    A plugin with a parameter ``where`` gets the chosen rows alone, on which the check of
+    averages relies.
+    """
     folder = os.getcwd()
+    rows = source.frame if part.shipped else rows_where(source.frame, where_of(params))
     try:
-        result = part.function(source.frame.copy(), source.context, **params)
+        result = part.function(rows.copy(), source.context, **params)
     finally:
         os.chdir(folder)
     if not isinstance(result, wanted):
@@ -356,7 +360,17 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
     Exceptions that a user can fix are kept.
     """
     if part.shipped:
-        yield
+        try:
+            yield
+        except (ValueError, RecursionError) as error:
+            frames = traceback.walk_tb(error.__traceback__)
+            if any("mathtext" in frame.f_code.co_filename for frame, _ in frames):
+                raise ConfigError(
+                    f"{part.kind} '{part.name}' has a text with mathematics between dollar signs"
+                    " that cannot be typeset.",
+                    remedy=r"Correct its title and labels, or write \$ for a dollar sign.",
+                ) from None
+            raise
         return
     try:
         with exit_refused(lambda status: RuntimeError(f"it called os._exit({status})")):
@@ -364,7 +378,7 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
     except (UserError, Interrupted):
         raise
     except BaseException as error:
-        message = " ".join(str(error).split()).rstrip(".")
+        message = message_of(error).rstrip(".")
         raise PluginError(
             f"{part.kind} '{part.name}' raised {type(error).__name__}: {message}.",
             place=last_line(error, {inspect.getsourcefile(part.function) or ""}) or part.place,
@@ -372,16 +386,15 @@ def _plugin_guarded(part: Display) -> Iterator[None]:
         ) from error
 
 
-def _write(
-    picture: Any, stem: Path, note: Mapping[str, Any], formats: Sequence[str] = ("png", "pdf")
-) -> list[Path]:
-    notes = {suffix: about for suffix, about in metadata(note).items() if suffix in formats}
+def _saved(picture: Any, note: Mapping[str, Any], formats: Sequence[str]) -> dict[str, bytes]:
+    """Return the files of a figure by their formats."""
     arrange(picture)
-    make_folder(stem.parent)
-    files = [stem.with_suffix(f".{suffix}") for suffix in notes]
-    for file, (suffix, about) in zip(files, notes.items(), strict=True):
-        with replacing(file) as stream:
+    files = {}
+    for suffix, about in metadata(note).items():
+        if suffix in formats:
+            stream = io.BytesIO()
             picture.savefig(stream, format=suffix, metadata=about)
+            files[suffix] = stream.getvalue()
     return files
 
 

@@ -7,14 +7,16 @@ import hashlib
 import io
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from greedyexp.core.errors import StorageError
-from greedyexp.report.source import Opened, Source, open_folder
-from greedyexp.runner.files import reason
-from greedyexp.runner.state import CONFIG, find, folders, retry_if_replaced
+from greedyexp.core.files import read_bytes, reason
+from greedyexp.core.stored import load_json
+from greedyexp.runner.run_contents import Run, read_run
+from greedyexp.runner.run_folder import RunFolder, folders
 
 _FORMATS = (".png", ".pdf")
 _MARK = "greedyexp "
@@ -24,14 +26,14 @@ _SUBJECT = re.compile(rb"/Subject \(((?:[^()\\]|\\.)*)\)")
 _ESCAPED = re.compile(rb"\\(.)")
 
 
-def note_of(source: Source, caption: str = "", options: str = "") -> dict[str, Any]:
+def note_of(source: Run, caption: str = "", options: str = "") -> dict[str, Any]:
     """Return name, profile and seed of a run, its commit, digests and a command.
 
     There are no dates or folders in it, so the same rows give the same bytes.
 
     Parameters
     ----------
-    source : Source
+    source : Run
     caption : str
         What to see in the figure; left out if empty.
     options : str
@@ -46,15 +48,15 @@ def note_of(source: Source, caption: str = "", options: str = "") -> dict[str, A
     design, commit = source.design, None
     # A figure can be drawn without the commit.
     with contextlib.suppress(TypeError, KeyError):
-        commit = source.state.manifest["git"]["commit"]
+        commit = source.manifest["git"]["commit"]
     return {
         "name": design.name,
         "profile": design.profile,
         "seed": design.settings.get("seed"),
         "commit": commit,
-        "config": hashlib.sha256(source.state.config_text.encode()).hexdigest()[:16],
-        "rows": source.state.digests["table"],
-        "command": f"greedyexp plot {design.name}/{design.profile}{options}",
+        "config": hashlib.sha256(source.config_text.encode()).hexdigest()[:16],
+        "rows": source.digests["table"],
+        "command": f"greedyexp plot {shlex.quote(f'{design.name}/{design.profile}')}{options}",
         **({"caption": caption} if caption else {}),
     }
 
@@ -89,8 +91,9 @@ def read_note(figure: Path) -> dict[str, Any]:
         If the file cannot be read or says nothing about its rows.
     """
     try:
-        content = figure.read_bytes()
-    except OSError as error:
+        place = figure.resolve()
+        content = read_bytes(place, place.parent)
+    except (OSError, ValueError) as error:
         raise StorageError(
             f"this figure cannot be read: {reason(error)}.",
             place=str(figure),
@@ -98,8 +101,8 @@ def read_note(figure: Path) -> dict[str, Any]:
         ) from error
     text = _png_text(figure, content) if figure.suffix.lower() == ".png" else _pdf_text(content)
     try:
-        note = json.loads(text.removeprefix(_MARK)) if text.startswith(_MARK) else None
-    except (ValueError, RecursionError):
+        note = load_json(text.removeprefix(_MARK)) if text.startswith(_MARK) else None
+    except ValueError:
         note = None
     needed = ("name", "profile", "rows")
     if not isinstance(note, dict) or not all(isinstance(note.get(key), str) for key in needed):
@@ -125,7 +128,7 @@ def run_of(figure: Path) -> Path:
     note = read_note(figure)
     # A figure lies in a folder of its run.
     above = figure.resolve().parent.parent
-    own = above if find(above, CONFIG).is_file() else None
+    own = above if RunFolder(above).has_settings else None
     if own is not None and _has_rows(own, note["rows"]):
         return own
     for folder in (one for place in (Path("results"), figure.parent) for one in folders(place)):
@@ -143,10 +146,10 @@ def run_of(figure: Path) -> Path:
 
 def _has_rows(folder: Path, digest: str) -> bool:
     try:
-        opened: Opened = retry_if_replaced(folder, lambda: open_folder(folder))
+        opened: Run = RunFolder(folder).retry(lambda: read_run(folder))
     except StorageError:
         return False
-    return opened.state.digests["table"] == digest
+    return opened.digests["table"] == digest
 
 
 def _png_text(figure: Path, content: bytes) -> str:

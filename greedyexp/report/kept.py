@@ -1,8 +1,8 @@
 """Which figures, tables and verdicts of a run folder are up to date.
 
-A small file in the run folder has two digests of each: of everything that it is made from (rows,
+The record of the run folder has two digests of each: of everything that it is made from (rows,
 settings, code and libraries) and of the files themselves. A run makes again only what has changed.
-The file belongs to one machine; without it, everything is made again.
+Without the record, everything is made again.
 """
 
 from __future__ import annotations
@@ -10,41 +10,49 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable
-from importlib.metadata import entry_points
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from greedyexp.core.errors import StorageError
-from greedyexp.core.packages import version_of
-from greedyexp.experiment.design import Design
-from greedyexp.runner.files import package_digest, sources_digest, write_text
-from greedyexp.runner.state import PLUGINS, RunState, find
+from greedyexp.core.files import make_folder
+from greedyexp.core.packages import installed_plugins, version_of
+from greedyexp.core.run_files import CLAIMS
+from greedyexp.experiment.design import by_stem
+from greedyexp.runner.files import package_digest
+from greedyexp.runner.run_contents import Run
+from greedyexp.runner.run_folder import RunFolder
 
-RECORD = ".drawn.json"
 _LIBRARIES = ("numpy", "scipy", "pandas", "matplotlib", "pillow", "fonttools", "pydantic")
 # Settings from which only some outputs are made; the others belong to all.
 _OWN_SETTINGS = ("figures", "tables", "claims")
 
 
 class KeptFiles:
-    """The outputs of a run folder that are up to date.
+    """The outputs of a run folder: which are up to date, and how they are written.
 
     Parameters
     ----------
-    state : RunState
-    design : Design
-        Its settings.
+    run : Run
+    out : Path, optional
+        The folder of the outputs instead of the run folder.
+
+    Attributes
+    ----------
+    left : set of Path
+        Files of the user that were not replaced.
     """
 
-    def __init__(self, state: RunState, design: Design):
-        self._folder = state.folder
-        try:
-            self._common = _common(state, design)
-        except OSError:
-            # A run that replaces this state has moved a plugin.
-            self._common = None
-        self._entries = _read(state.folder / RECORD)
+    def __init__(self, run: Run, out: Path | None = None):
+        self._run, self._out = run, out
+        self._folder = out or run.folder
+        drawn = {f"{kind}s": by_stem(run.design.drawn(kind)) for kind in ("figure", "table")}
+        stems = [f"{home}/{stem}" for home, listed in drawn.items() for stem in listed]
+        # An earlier version has left no record in its run folders; other folders are the user's.
+        self._names = [CLAIMS, *stems] if out is None else []
+        self._copies = run.design.plugins if out is None else []
+        self.left: set[Path] = set()
+        self._common = common_inputs(run)
 
     def files(self, name: str, settings: Any) -> list[Path] | None:
         """Return the files of an output if it is up to date, otherwise None.
@@ -58,33 +66,35 @@ class KeptFiles:
         """
         if self._common is None:
             return None
-        try:
-            known = self._entries[name]
-            digests = dict(known["files"])
-            current = known["inputs"] == self._inputs(settings) and all(
-                _digest((self._folder / file).read_bytes()) == digest
-                for file, digest in digests.items()
-            )
-        except (KeyError, TypeError, ValueError, OSError):
-            return None
-        return [self._folder / file for file in digests] if current else None
+        return RunFolder(self._folder).outputs(self._names).current(name, self._inputs(settings))
 
-    def remember(self, name: str, settings: Any, files: Iterable[Path]) -> None:
-        """Store that these files have just been made."""
-        digests = {
-            file.relative_to(self._folder).as_posix(): _digest(file.read_bytes()) for file in files
-        }
-        self._entries[name] = {"inputs": self._inputs(settings), "files": digests}
+    def write(self, name: str, settings: Any, contents: Mapping[str, bytes]) -> list[Path]:
+        """Write the files of an output, but for those that are the user's; return the others.
 
-    def write(self) -> None:
-        """Write the file, if possible and if there is something new to remember."""
-        if self._entries == _read(self._folder / RECORD):
-            return
-        try:
-            write_text(self._folder / RECORD, json.dumps(self._entries, indent=1))
-        except StorageError:
-            # Without it, everything is made again next time.
-            (self._folder / RECORD).unlink(missing_ok=True)
+        Parameters
+        ----------
+        name : str
+        settings : plain data
+        contents : mapping of str to bytes
+            Contents by paths below the folder; without any, the former files are removed.
+
+        Raises
+        ------
+        Replaced
+            If a run has replaced the state since it was read.
+        StorageError
+            If a file cannot be written, or the folder has the outputs of another run.
+        """
+        if self._out:
+            make_folder(self._out)
+        with nullcontext() if self._out else self._run.unchanged():
+            outputs = RunFolder(self._folder).outputs(self._names, self._copies)
+            run = self._run.folder
+            if self._out and self._out.resolve() != run.resolve():
+                outputs.require_source(run, self._out if RunFolder(self._out).has_manifest else run)
+            written = outputs.replace(name, self._inputs(settings), contents)
+            self.left |= outputs.left
+            return written
 
     def _inputs(self, settings: Any) -> str:
         """Return the digest of everything that an output is made from."""
@@ -92,19 +102,18 @@ class KeptFiles:
         return _digest(text.encode())
 
 
-def _common(state: RunState, design: Design) -> str | None:
+def common_inputs(run: Run) -> str | None:
     """Return a digest of what all outputs depend on; None if it cannot be known."""
-    if entry_points(group="greedyexp.plugins"):
-        # Installed plugins may have any code.
+    if run.design.plugins or installed_plugins():
+        # Plugins may read any file, package or variable.
         return None
-    shared = {key: value for key, value in design.settings.items() if key not in _OWN_SETTINGS}
+    shared = {key: value for key, value in run.design.settings.items() if key not in _OWN_SETTINGS}
     parts = {
         "settings": shared,
-        "profile": design.profile,
-        "rows": [_digest(state.table_content), _digest(state.timings or b"")],
-        "done": (state.manifest.get("replicates") or {}).get("done"),
+        "profile": run.design.profile,
+        "rows": [_digest(run.table_content), _digest(run.timings or b"")],
+        "done": (run.manifest.get("replicates") or {}).get("done"),
         "code": package_digest(),
-        "plugins": sources_digest(find(state.folder, PLUGINS)),
         "libraries": {name: version_of(name) or "" for name in _LIBRARIES},
         "python": platform.python_version(),
     }
@@ -113,11 +122,3 @@ def _common(state: RunState, design: Design) -> str | None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

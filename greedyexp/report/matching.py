@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.protocols.base import Measured
-from greedyexp.report.source import Source, load_own_plugins
 from greedyexp.results.records import identity
 from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.rows import cell
+from greedyexp.runner.run_contents import Run, lacking
 from greedyexp.runner.tables import refuse_damaged
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Matched:
 
     Parameters
     ----------
-    sources : tuple of two Source
+    sources : tuple of two Run
     settings : list of str
         Columns that tell points and algorithms apart.
     records : list of str
@@ -41,7 +41,7 @@ class Matched:
     paired : bool
     """
 
-    sources: tuple[Source, Source]
+    sources: tuple[Run, Run]
     settings: list[str]
     records: list[str]
     measured: list[Measured]
@@ -49,11 +49,11 @@ class Matched:
     paired: bool
 
     @classmethod
-    def of(cls, one: Source, other: Source) -> Matched:
+    def of(cls, one: Run, other: Run) -> Matched:
         sources = (one, other)
         columns = []
         for source in sources:
-            load_own_plugins(source)
+            source.load_plugins()
             columns.append({column.name: column for column in source.design.measured})
         shared = [
             column
@@ -71,31 +71,46 @@ class Matched:
         seeds = [source.design.settings.get("seed") for source in sources]
         generators = [source.design.generators for source in sources]
         same = seeds[0] == seeds[1] and generators[0] == generators[1] and not apart
-        same &= not changed_files(one.state.manifest, other.state.manifest.get("data_files") or {})
+        same &= not changed_files(one.manifest, other.manifest.get("data_files") or {})
         keys = [column.name for column in shared if column.kind == "key"]
         measured = [column for column in shared if column.kind != "key"]
         names = [column.name for column in shared]
         numeric = [one.name for one in measured if one.kind in ("number", "success")]
         binary = [one.name for one in measured if one.kind == "success"]
         for source in sources:
-            refuse_damaged(source.frame, source.state.table, names, numeric, binary)
+            refuse_damaged(source.frame, source.table, names, numeric, binary)
         sources = _with_columns(one, swept), _with_columns(other, swept)
         return cls(sources, [*swept, "algorithm"], keys, measured, apart, same)
+
+    def limits(self) -> list[str]:
+        """Return what limits intervals and p-values."""
+        found = []
+        if any(source.context.adaptive for source in self.sources):
+            found.append(
+                "results decided on the number of trials, which intervals do not allow for"
+            )
+        if any(source.context.resampling.covers(source.frame) for source in self.sources):
+            found.append(
+                "replicates resample one data set: intervals and p-values are about its splits only"
+            )
+        return found
 
     def notes(self) -> list[str]:
         """Return what limits the comparison."""
         found = [f"points are matched although {name} differs" for name in self.apart]
         if not self.paired:
             found.append("the runs have other data, so they are compared as independent samples")
-        if any(source.context.adaptive for source in self.sources):
-            found.append(
-                "results decided on the number of trials, which intervals do not allow for"
-            )
+        found += self.limits()
         for source in self.sources:
             if source.context.part:
                 found.append(f"{source.folder} has only {source.context.part}")
-            if not source.state.manifest:
+            if not source.manifest:
                 found.append(f"{source.folder} has no manifest.json, so its versions are not known")
+            elif missing := lacking(source.manifest):
+                found.append(
+                    f"{source.folder} has no {missing}, so it cannot be checked whether its files"
+                    " come from one run"
+                )
         points = _combinations([source.frame for source in self.sources], self.settings)
         for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
             own = np.setdiff1d(mine, others)
@@ -214,7 +229,7 @@ def _combinations(frames: Sequence[pd.DataFrame], keys: list[str]) -> list[np.nd
     return np.split(numbers, [len(frames[0])])
 
 
-def _parameters(source: Source) -> list[str]:
+def _parameters(source: Run) -> list[str]:
     """Return the columns of the data's parameters in the table of a run."""
     fields = [
         registry.find("generator", name).parameters.model_fields
@@ -224,7 +239,7 @@ def _parameters(source: Source) -> list[str]:
     return [name for name in dict.fromkeys(named) if name in identity(source.frame)]
 
 
-def _with_columns(source: Source, names: list[str]) -> Source:
+def _with_columns(source: Run, names: list[str]) -> Run:
     """Return a run with these parameters as columns; other generators leave them empty."""
     missing: dict[str, Any] = {}
     for name in names:
@@ -233,10 +248,10 @@ def _with_columns(source: Source, names: list[str]) -> Source:
             # Numbers as in a parsed table, others as its cells.
             number = isinstance(default, (int, float))
             missing[name] = default if number else cell(default) or None
-    return replace(source, frame=source.frame.assign(**missing)) if missing else source
+    return source.altered(source.frame.assign(**missing)) if missing else source
 
 
-def _tells_apart(one: Source, other: Source, name: str) -> bool:
+def _tells_apart(one: Run, other: Run, name: str) -> bool:
     """Return True if a parameter of the data has one value in each run, but not the same.
 
     A run of an earlier version lacks parameters that were added since: it has their defaults.
@@ -245,7 +260,7 @@ def _tells_apart(one: Source, other: Source, name: str) -> bool:
     return None not in values and values[0] != values[1]
 
 
-def _constant(source: Source, name: str) -> str | None:
+def _constant(source: Run, name: str) -> str | None:
     """Return the only value of a parameter as text; None if it has several, or none is known."""
     if name in source.frame:
         levels = source.frame[name].unique()
@@ -254,7 +269,7 @@ def _constant(source: Source, name: str) -> str | None:
     return None if default is None else as_cell(default)
 
 
-def _default(source: Source, name: str) -> Any:
+def _default(source: Run, name: str) -> Any:
     """Return the default of a parameter of the data; None if it has none, or is no parameter."""
     for generator in source.design.generators:
         field = registry.find("generator", generator).parameters.model_fields.get(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,24 +15,31 @@ from typing import TYPE_CHECKING, Any
 
 from greedyexp.claims.report import COUNTS, NUMBERS, group_words
 from greedyexp.core.errors import ConfigError, StorageError, UserError
+from greedyexp.core.files import read_bytes
+from greedyexp.core.trust import consent
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.report.draw import draw
-from greedyexp.report.source import Source, load_own_plugins, read_run
+from greedyexp.report.source import open_run
 from greedyexp.report.verify import Verified, verified_source
-from greedyexp.results.legend import legend
+from greedyexp.results.described import described_columns
+from greedyexp.runner.run_contents import Run
 from greedyexp.runner.tables import read_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def open(folder: str | PathLike[str]) -> Results:
+def open(folder: str | PathLike[str], *, trust: bool = False) -> Results:
     """Open the results of a run; nothing is computed again.
 
     Parameters
     ----------
     folder : path
         A run folder, such as ``results/phase_transition/paper``.
+    trust : bool
+        Run the plugins in the folder, like ``--trust`` on the command line. Those that you have run
+        yourself or agreed to with ``greedyexp trust`` run anyway. Without the others, their figures
+        and tables are left out, with a warning.
 
     Returns
     -------
@@ -51,7 +59,8 @@ def open(folder: str | PathLike[str]) -> Results:
         raise ConfigError(
             f"the folder of a run must be given by its path, but is a {type(folder).__name__}."
         )
-    return Results(read_run(Path(folder)))
+    with consent(trust):
+        return Results(open_run(Path(folder)), trust=trust)
 
 
 class Results:
@@ -61,12 +70,14 @@ class Results:
 
     Parameters
     ----------
-    source : Source
+    source : Run
         The contents of the run folder.
+    trust : bool
+        Run its plugins; see ``open``.
     """
 
-    def __init__(self, source: Source):
-        self._source = source
+    def __init__(self, source: Run, *, trust: bool = False):
+        self._source, self._trust = source, trust
 
     @property
     def folder(self) -> Path:
@@ -80,7 +91,8 @@ class Results:
         ``rows.attrs["columns"]`` describes the columns, see ``columns``.
         """
         source = self._source
-        load_own_plugins(source)
+        with consent(self._trust):
+            source.load_plugins()
         return with_notes(source.frame.copy(), source.design, self.folder)
 
     @cached_property
@@ -102,14 +114,14 @@ class Results:
         """The figures by name; those that are missing are drawn first."""
         stems = {name: self.folder / "figures" / name for name in self._drawn("figure")}
         self._make([f"{stem}.png" for stem in stems.values()])
-        return Pictures(stems)
+        return Pictures({n: stem for n, stem in stems.items() if Path(f"{stem}.png").is_file()})
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables by name; they are made first if they are missing."""
         files = {name: self.folder / "tables" / f"{name}.csv" for name in self._drawn("table")}
         self._make(files.values())
-        return {name: read_frame(file) for name, file in files.items()}
+        return {name: read_frame(file) for name, file in files.items() if file.is_file()}
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -158,7 +170,7 @@ class Results:
     @property
     def manifest(self) -> dict[str, Any]:
         """Versions, machine, times and counts: ``manifest.json``; empty if there is none."""
-        return deepcopy(self._source.state.manifest)
+        return deepcopy(self._source.manifest)
 
     def __repr__(self) -> str:
         return "\n".join(self._summary())
@@ -214,11 +226,12 @@ class Results:
 
     @cached_property
     def _verified(self) -> Verified:
-        load_own_plugins(self._source)
+        with consent(self._trust):
+            self._source.load_plugins()
         return verified_source(self._source)
 
     def _make(self, files: Iterable[str | Path]) -> None:
-        """Draw figures and tables if a file is missing.
+        """Draw figures and tables if a file is missing; warn of those whose code may not run.
 
         Raises
         ------
@@ -226,17 +239,23 @@ class Results:
             If another run has replaced the results since they were opened.
         """
         try:
-            self._source.state.require_current()
+            self._source.require_current()
         except StorageError as error:
             error.remedy = "Open the folder again."
             raise
         if not all(Path(file).is_file() for file in files):
-            draw(self.folder, keep=True)
+            told: list[str] = []
+            with consent(self._trust):
+                draw(self.folder, keep=True, tell=told.append)
+            for text in told:
+                warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def with_notes(frame: pd.DataFrame, design: Design, folder: Path) -> pd.DataFrame:
-    """Add ``attrs`` to a table of results: ``columns``, see ``legend``, and its ``folder``."""
-    frame.attrs |= {"columns": legend(design, list(frame.columns)), "folder": str(folder)}
+    """Add ``attrs`` to a table: ``columns``, see ``Results.columns``, and its ``folder``."""
+    columns = described_columns(design, list(frame.columns))
+    texts = {name: column.texts() for name, column in columns.items()}
+    frame.attrs |= {"columns": texts, "folder": str(folder)}
     return frame
 
 
@@ -264,7 +283,7 @@ class Picture:
         return str(self.png)
 
     def _repr_png_(self) -> bytes:
-        return self.png.read_bytes()
+        return read_bytes(self.png, self.stem.parent.parent)
 
 
 class Pictures(Mapping[str, Picture]):

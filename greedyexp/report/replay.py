@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from greedyexp.core import registry
 from greedyexp.core.plugins import load_plugins
+from greedyexp.core.trust import consent
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.model import Experiment
 from greedyexp.problems.problem import Problem
@@ -26,12 +27,11 @@ from greedyexp.report.rows_again import (
     place_of,
     stored_cells,
 )
-from greedyexp.report.source import read_run, require_rows
+from greedyexp.report.source import open_run, require_rows
 from greedyexp.report.where import choose, parse
 from greedyexp.results.records import identity
 from greedyexp.runner import seeds
 from greedyexp.runner.evaluator import Evaluator
-from greedyexp.runner.folder_status import finished_experiment
 from greedyexp.runner.rehearsal import computed
 from greedyexp.runner.rows import columns_of
 from greedyexp.runner.work import Item, RunOptions, work_of
@@ -129,6 +129,7 @@ def replay(
     *,
     pdb: bool = False,
     traceback: bool = False,
+    trust: bool = False,
 ) -> Replay:
     """Compute one replicate of a run again and compare each of its values with the table.
 
@@ -145,6 +146,8 @@ def replay(
         Stop in the debugger at an exception of a part.
     traceback : bool
         Print the traceback of an exception of a part on stderr.
+    trust : bool
+        Run the plugins in the folder; see ``greedyexp.open``.
 
     Returns
     -------
@@ -166,10 +169,11 @@ def replay(
     if is_figure(folder):
         folder = run_of(folder)
     wanted = parse(where) if isinstance(where, str) else dict(where)
-    source = read_run(folder)
-    require_rows(source)
-    chosen = choose(source, wanted)
-    experiment = finished_experiment(folder, source.design.settings)
+    with consent(trust):
+        source = open_run(folder)
+        require_rows(source)
+        chosen = choose(source, wanted)
+        experiment = source.experiment()
     # All rows of the replicate. The condition may choose some of them.
     stored = stored_cells(source, _same_replicate(source.frame, chosen[0]))
     cells = stored[chosen[0]]

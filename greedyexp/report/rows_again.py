@@ -16,9 +16,10 @@ import numpy as np
 from greedyexp.core import registry
 from greedyexp.core.errors import StorageError
 from greedyexp.experiment.model import Experiment, Point
-from greedyexp.report.source import Source
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.rows import cell
+from greedyexp.runner.run_contents import Run
+from greedyexp.runner.tables import damaged
 from greedyexp.runner.work import Result
 
 if TYPE_CHECKING:
@@ -34,12 +35,17 @@ EQUAL, ROUNDING, DIFFERS = "equal", "equal up to rounding", "differs"
 _WHOLE = re.compile(r"-?\d+")
 
 
-def stored_cells(source: Source, rows: Iterable[int]) -> dict[int, dict[str, str]]:
+def stored_cells(source: Run, rows: Iterable[int]) -> dict[int, dict[str, str]]:
     """Return the cells of some rows of the table as texts, by the number of the row."""
-    text = source.state.table_content.decode("utf-8")
+    text = source.table_content.decode("utf-8")
     wanted = set(rows)
     lines = csv.DictReader(io.StringIO(text, newline=""))
-    return {index: line for index, line in enumerate(lines) if index in wanted}
+    try:
+        if "message" not in (lines.fieldnames or ()):
+            raise damaged(source.table, "the table has no column 'message'.")
+        return {index: line for index, line in enumerate(lines) if index in wanted}
+    except csv.Error as error:
+        raise damaged(source.table, f"the table cannot be read ({error}).") from None
 
 
 def place_of(experiment: Experiment, cells: Mapping[str, str], folder: Path) -> tuple[int, int]:
@@ -161,11 +167,11 @@ def close_numbers(one: Any, other: Any) -> Any:
         return (gap <= ZERO) | (gap / size <= RELATIVE)
 
 
-def changes_since(source: Source, experiment: Experiment, points: Iterable[Point]) -> list[str]:
+def changes_since(source: Run, experiment: Experiment, points: Iterable[Point]) -> list[str]:
     """Return the versions, and the data files of points, that are not those of the run."""
     from greedyexp.runner.fingerprint import InputFiles
 
-    manifest = source.state.manifest
+    manifest = source.manifest
     if not manifest:
         return ["the run has no manifest.json, so its versions are not known"]
     files = InputFiles()

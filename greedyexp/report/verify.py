@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from greedyexp.claims.challenge import Challenged, challenge
+from greedyexp.claims.decisions import Verdict
 from greedyexp.claims.evaluation import JudgedClaim
-from greedyexp.claims.judging import judge
-from greedyexp.claims.looks import Verdicts
-from greedyexp.claims.report import as_json, record
+from greedyexp.claims.judging import Verdicts, judge, read_for
+from greedyexp.claims.report import as_json, record, stored_verdicts
 from greedyexp.core.errors import StorageError, placed_in
+from greedyexp.core.run_files import CLAIMS, CONFIG, OUTPUTS
 from greedyexp.report.kept import KeptFiles
-from greedyexp.report.source import Source, open_folder, read_source
-from greedyexp.runner.files import write_text
-from greedyexp.runner.state import CLAIMS, CONFIG, Replaced, retry_if_replaced, unchanged
+from greedyexp.runner.own_files import note_left_alone
+from greedyexp.runner.run_contents import Run, read_run
+from greedyexp.runner.run_folder import Replaced, RunFolder
 from greedyexp.runner.tables import refuse_damaged
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -68,7 +70,29 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     ConfigError
         If a claim of the configuration cannot be read.
     """
-    return retry_if_replaced(folder, lambda: _verify(folder, write))
+    return RunFolder(folder).retry(lambda: _verify(folder, write))
+
+
+def challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
+    """Judge the tests of supported claims on altered tables; write nothing.
+
+    Raises
+    ------
+    StorageError, ConfigError
+        As ``verify``.
+    """
+    return RunFolder(folder).retry(lambda: _challenged(folder))
+
+
+def _challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
+    source = read_run(folder)
+    verified = verified_source(source)
+    judged = {one.claim.id: one.verdict for one in verified.judged}
+    if Verdict.SUPPORTED not in judged.values():
+        return verified, []
+    claims, frame, setting = read_for(source.design, source.frame)
+    supported = [one for one in claims if judged[one.id] is Verdict.SUPPORTED]
+    return verified, challenge(supported, frame, setting)
 
 
 def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
@@ -85,30 +109,26 @@ def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
     StorageError, ConfigError
         As ``verify``.
     """
-    return retry_if_replaced(folder, lambda: _verdicts(folder, keep))
+    return RunFolder(folder).retry(lambda: _verdicts(folder, keep))
 
 
 def _verdicts(folder: Path, keep: bool) -> dict[str, Any]:
-    opened = open_folder(folder)
-    claims, target = opened.design.settings.get("claims"), folder / CLAIMS
-    kept = KeptFiles(opened.state, opened.design)
-    if keep and kept.files(CLAIMS, claims):
-        return dict(json.loads(target.read_bytes()))
-    verified = _verify(folder, write=True)
-    if target.is_file() and not verified.unwritten:
-        kept.remember(CLAIMS, claims, [target])
-        kept.write()
-    return verified.contents
+    opened = read_run(folder)
+    kept = KeptFiles(opened)
+    if keep and kept.files(CLAIMS, opened.design.settings.get("claims")):
+        with suppress(ValueError):
+            return stored_verdicts(folder / CLAIMS)
+    return _verify(folder, write=True).contents
 
 
 def _verify(folder: Path, write: bool) -> Verified:
-    source = read_source(folder)
+    source = read_run(folder)
     verified = verified_source(source)
     unwritten = _write(source, verified.contents) if write else ""
     return replace(verified, unwritten=unwritten)
 
 
-def verified_source(source: Source) -> Verified:
+def verified_source(source: Run) -> Verified:
     """Judge the claims of a run folder that has been read; write nothing.
 
     Raises
@@ -118,12 +138,12 @@ def verified_source(source: Source) -> Verified:
     """
     design, context = source.design, source.context
     found = _judged(source)
-    contents = record(design.settings, context.profile, found, source.state.digests)
+    contents = record(design.settings, context.profile, found, source.digests)
     name, profile = context.name, context.profile
     return Verified(source.folder, name, profile, found.judged, contents, context.part)
 
 
-def _write(source: Source, contents: Mapping[str, Any]) -> str:
+def _write(source: Run, contents: Mapping[str, Any]) -> str:
     """Write ``claims.json``, or remove it if there is nothing to write.
 
     Returns
@@ -135,12 +155,15 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
     wanted = as_json(contents) if contents["claims"] or contents["readings"] else None
     if wanted is None and not target.exists():
         return ""
+    files = {} if wanted is None else {CLAIMS: wanted.encode("utf-8")}
     try:
-        with unchanged(source.state):
-            if wanted is None:
-                target.unlink(missing_ok=True)
-            else:
-                write_text(target, wanted)
+        # A folder of a repository, which has no record, stays as it is.
+        recorded = (source.folder / OUTPUTS).exists()
+        if not recorded and target.is_file() and target.read_bytes() == files.get(CLAIMS):
+            return ""
+        kept = KeptFiles(source)
+        kept.write(CLAIMS, source.design.settings.get("claims"), files)
+        note_left_alone(kept.left)
     except Replaced:
         raise
     except (StorageError, OSError) as error:
@@ -156,7 +179,7 @@ def _write(source: Source, contents: Mapping[str, Any]) -> str:
     return ""
 
 
-def _judged(source: Source) -> Verdicts:
+def _judged(source: Run) -> Verdicts:
     if not source.design.settings.get("claims"):
         return Verdicts([])
     with placed_in(source.folder / CONFIG):
@@ -165,5 +188,5 @@ def _judged(source: Source) -> Verdicts:
         kinds = {one.name: one.kind for one in measured if one.kind not in ("text", "seconds")}
         numeric = [name for name, kind in kinds.items() if kind != "key"]
         binary = [name for name, kind in kinds.items() if kind == "success"]
-        refuse_damaged(source.frame, source.state.table, kinds, numeric, binary)
+        refuse_damaged(source.frame, source.table, kinds, numeric, binary)
         return judge(source.design, source.frame)

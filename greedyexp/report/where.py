@@ -12,8 +12,8 @@ from greedyexp.config.reading import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.listing import listed
 from greedyexp.experiment.messages import show
-from greedyexp.report.source import Source
 from greedyexp.results.records import identity, matches, replicates, require_columns
+from greedyexp.runner.run_contents import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def choose(source: Source, where: Mapping[str, Any]) -> list[int]:
+def choose(source: Run, where: Mapping[str, Any]) -> list[int]:
     """Return the numbers of the rows that a condition chooses, which belong to one replicate.
 
     Raises
@@ -141,7 +141,7 @@ def _nearest(column: pd.Series[Any], wanted: Any) -> str:
     return f"The nearest are {named}." if len(near) > 1 else f"The nearest is {named}."
 
 
-def _open_columns(rows: pd.DataFrame, source: Source) -> list[str]:
+def _open_columns(rows: pd.DataFrame, source: Run) -> list[str]:
     """Return the columns that tell replicates apart, with their values."""
     varying = [name for name in identity(rows) if rows[name].nunique(dropna=False) > 1]
     design = source.design

@@ -13,10 +13,9 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.parts import Display
+from greedyexp.core.yaml_text import dump_yaml
 from greedyexp.protocols.base import Measured
 from greedyexp.results.records import as_list, identity, matches, replicates, with_sizes
 
@@ -196,6 +195,33 @@ def with_panels(
     return params
 
 
+def refuse_pooled(rows: pd.DataFrame, keys: Sequence[str]) -> None:
+    """Raise ``ConfigError`` if a point would average over anything but replicates.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows that are averaged. A replicate may have one of them at each point.
+    keys : sequence of str
+        Columns that separate points.
+    """
+    by = [name for name in dict.fromkeys([*keys, "replicate"]) if name in rows.columns]
+    by += [name for name in same_in_other_units(by) if name in rows.columns and name not in by]
+    pooled = rows[rows.duplicated(by, keep=False)]
+    if "replicate" not in by or pooled.empty:
+        return
+    among = pooled.drop(columns=[name for name in ENDINGS if name in pooled.columns])
+    counts = among.groupby(by, dropna=False).nunique(dropna=False)
+    varying = [str(name) for name in counts.columns if (counts[name] > 1).any()]
+    # It restates the number of features.
+    varying.sort(key="aspect_ratio".__eq__)
+    what = f"the values of '{varying[0]}'" if varying else "equal rows of one replicate"
+    raise ConfigError(
+        f"a point would average over {what}.",
+        remedy="Name the column that differs as line, row or panel, or choose a value by `where`.",
+    )
+
+
 def settings_of(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the settings of the replicates of a tidy table: the columns before ``status``."""
     found: pd.DataFrame = replicates(frame)[identity(frame)]
@@ -204,10 +230,16 @@ def settings_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 def chosen(frame: pd.DataFrame, params: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows chosen by ``where``, ignoring columns that the frame does not have."""
-    for name, wanted in (params.get("where") or {}).items():
+    for name, wanted in where_of(params).items():
         if name in frame.columns:
             frame = frame[matches(frame[name], as_list(wanted))]
     return frame
+
+
+def where_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the choice of rows; a plugin may use the name for something else."""
+    where = params.get("where")
+    return where if isinstance(where, Mapping) else {}
 
 
 def _averaged(
@@ -251,9 +283,9 @@ def _averaged_keys(
     if part.columns is None:
         return
     # Columns in ``where`` are read too, but do not separate points.
-    read = set(part.columns(**{**params, **({"where": {}} if "where" in params else {})}))
+    read = set(part.columns(**{**params, **({"where": {}} if where_of(params) else {})}))
     separating = read.union(separating_columns(part, params))
-    where = {name: as_list(wanted) for name, wanted in (params.get("where") or {}).items()}
+    where = {name: as_list(wanted) for name, wanted in where_of(params).items()}
     # Seconds are the same in all rows of a replicate.
     for one in (one for one in keys if one.name in read and one.kind in ("number", "success")):
         among = where | {name: list(values) for name, values in one.only.items()}
@@ -304,7 +336,7 @@ def _refusal(part: Display, averaged: Mapping[str, list[Any]]) -> ConfigError:
         remedies.append(f"name {'it' if len(averaged) == 1 else 'them'} in {listed}")
     if "where" in fields:
         one = {name: values[0] if values else "VALUE" for name, values in averaged.items()}
-        text = yaml.safe_dump(one, default_flow_style=True, width=math.inf, sort_keys=False)
+        text = dump_yaml(one, default_flow_style=True, width=math.inf)
         remedies.append(f"choose one value by `where: {text.strip()}`")
     else:
         remedies.append("run one value")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design
+from greedyexp.experiment.resampling import INDEPENDENT, Resampling
 from greedyexp.experiment.variants import Variant
-from greedyexp.results.words import short_name
-from greedyexp.stats.proportions import CONFIDENCE
+from greedyexp.results.words import short_name, told_apart
+from greedyexp.stats.level import LEVEL
 
 # Generators whose rows of coefficients belong to sensors.
 _OF_SENSORS = {"casas", "simulated_home", "uci_adl"}
@@ -57,6 +60,10 @@ class Context:
     accuracy : str
         ``relative`` if accuracies of the objective are fractions of the first gap, ``absolute`` if
         they are gaps; empty if the experiment does not say.
+    resampling : Resampling
+        Which replicates are drawn from the rows of one finite data set.
+    successes : frozenset of str
+        Columns with successes, which are 0 or 1.
     title : str
         Title of the figure; empty if it describes the rows that it shows.
     """
@@ -74,6 +81,8 @@ class Context:
     part: str = ""
     counted: str = "features"
     accuracy: str = ""
+    resampling: Resampling = INDEPENDENT
+    successes: frozenset[str] = frozenset()
     title: str = ""
 
     @property
@@ -83,19 +92,17 @@ class Context:
 
     @property
     def confidence(self) -> float:
-        """The confidence level at which an interval has 95% at the look that ended the run."""
-        return 1 - (1 - CONFIDENCE) / max(self.looks, 1)
+        """The confidence level at which intervals of all looks together have ``LEVEL``."""
+        return 1 - (1 - LEVEL) / max(self.looks, 1)
 
     def entry(self, label: str, named: Sequence[str]) -> str:
         """Return the entry of a label if all its swept parameters are named, or else the label."""
         variant = self.variants.get(label)
         return variant.entry if variant and set(variant.swept) <= set(named) else label
 
-    def titled(self, labels: Sequence[str]) -> dict[str, str]:
-        """Map labels to their titles, or to themselves if two labels have the same title."""
-        titles = {label: self.titles.get(label, label) for label in labels}
-        apart = len(set(titles.values())) == len(titles)
-        return titles if apart else {label: label for label in labels}
+    def titled(self, labels: Sequence[str], *beside: str) -> dict[str, str]:
+        """Map labels to titles that differ from each other and from the texts ``beside`` them."""
+        return told_apart({label: self.titles.get(label, label) for label in labels}, beside)
 
     def in_order(self, column: str, levels: list[str]) -> list[str]:
         """Sort the values of a column as the experiment file lists them; others come last."""
@@ -131,7 +138,7 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         trials=design.trials,
         source=design.source,
         algorithms=algorithms,
-        titles=titles,
+        titles=told_apart(titles),
         adaptive=design.adaptive,
         looks=0 if design.looks is None else design.looks.up_to(design.trials),
         words=design.words,
@@ -139,7 +146,16 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         part=part,
         counted=_counted(design),
         accuracy=str(_setting(design, "trajectory", "accuracy") or ""),
+        resampling=design.resampling,
+        successes=_successes(design),
     )
+
+
+def _successes(design: Design) -> frozenset[str]:
+    # A plugin may be missing. Its columns are then unknown.
+    with suppress(ConfigError):
+        return frozenset(column.name for column in design.measured if column.kind == "success")
+    return frozenset()
 
 
 def _words(label: str, name: str) -> str:

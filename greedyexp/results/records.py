@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,7 @@ from greedyexp.core.parts import Protocol, RecordKind
 from greedyexp.core.registry import parts
 from greedyexp.protocols.base import FIT_SECONDS, Status
 from greedyexp.results.context import Context
+from greedyexp.results.words import number_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +27,11 @@ FAILED = tuple(status.value for status in Status if status.failed)
 NOT_CERTIFIED = Status.NOT_CONVERGED.value
 NO_SECONDS = "there are no seconds of fits, because timings.csv is missing or has none"
 
-# A parameter of figures and tables.
+# Parameters of figures and tables.
 Where = Annotated[
     dict[str, Any], Field(description="column: value or list of values; the rows to show")
 ]
+Sizes = Annotated[list[int], Field(description="sizes to show; all sizes of the protocol if empty")]
 
 
 class NoSeconds(ConfigError):
@@ -118,6 +120,52 @@ def records(
     require_columns(rows, numeric)
     require_numeric(rows, *numeric)
     return rows
+
+
+def records_at(
+    frame: pd.DataFrame, kind: Literal["class", "feature"], value: str, sizes: Sequence[int]
+) -> tuple[pd.DataFrame, dict[Any, int]]:
+    """Return the rows about single classes or features at some sizes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Table of protocol ``selection``.
+    value : str
+        Numeric column of these rows.
+    sizes : sequence of int
+        The sizes to keep; all if empty.
+
+    Returns
+    -------
+    rows : DataFrame
+    order : dict
+        The position of each class or feature in the data.
+
+    Raises
+    ------
+    ConfigError
+        If the table has no rows about classes or features, or lacks a size.
+    """
+    columns = ["size", kind, *(["used"] if value == "used" else [])]
+    rows = records(frame, kind, columns)
+    known = sorted(rows["size"].unique())
+    for size in sizes:
+        if size not in known:
+            listed = ", ".join(f"{one:g}" for one in known)
+            raise ConfigError(
+                f"the table has no such rows of size {size}.", remedy=f"It has sizes {listed}."
+            )
+    rows = rows[rows["size"].isin(sizes)] if sizes else rows
+    require_columns(rows, [value])
+    require_numeric(rows, value)
+    return rows, {name: place for place, name in enumerate(rows[kind].unique())}
+
+
+def name_text(name: Any) -> str:
+    """Return the name of a class or feature; empty cells turn whole numbers into floats."""
+    whole = isinstance(name, float) and name.is_integer()
+    return number_text(int(name)) if whole else str(name)
 
 
 def _remedy_for_kind(frame: pd.DataFrame, kind: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.results.context import Context
@@ -18,9 +18,9 @@ def sized_text(size: int, context: Context) -> str:
     return f"{size} {context.counted if size != 1 else context.counted.removesuffix('s')}"
 
 
-def where_text(where: Mapping[str, Any]) -> str:
-    """Return a choice of rows as text; empty if there is none."""
-    return values_text({name: value for name, value in where.items() if name != "record"})
+def where_text(where: Mapping[str, Any], words: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return a choice of rows as text, empty for none; ``words`` are those of ``values_text``."""
+    return values_text({name: value for name, value in where.items() if name != "record"}, words)
 
 
 def title_text(where: Mapping[str, Any], context: Context) -> str:
@@ -33,12 +33,13 @@ def title_text(where: Mapping[str, Any], context: Context) -> str:
         for name, value in where.items()
         if name not in ("algorithm", "record") and len(as_list(value)) == 1
     }
-    return context.title or where_text(chosen)
+    return context.title or where_text(chosen, context.words)
 
 
 def group_text(values: Mapping[str, Any], context: Context) -> str:
     """Return an algorithm and the values of other columns as text."""
-    rest = values_text({name: value for name, value in values.items() if name != "algorithm"})
+    others = {name: value for name, value in values.items() if name != "algorithm"}
+    rest = values_text(others, context.words)
     if "algorithm" not in values:
         return rest
     name = context.titles.get(values["algorithm"], str(values["algorithm"]))
@@ -57,6 +58,11 @@ def origin_text(context: Context) -> str:
 def sentences(notes: Iterable[str]) -> list[str]:
     """Return the notes that are not empty, each with a full stop."""
     return [note if note.endswith(".") else f"{note}." for note in notes if note]
+
+
+def decided_text(context: Context) -> str:
+    """Return a clause for numbers that neglect that results decided the number of trials."""
+    return ", as if results had not decided the number of trials" if context.placed else ""
 
 
 def count_text(counts: pd.Series[int]) -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.registry import parts
+from greedyexp.experiment.messages import refusal
+from greedyexp.results.context import Context
+from greedyexp.results.curves import NO_INTERVAL, equal_in_splits, medians
 from greedyexp.results.records import Where, as_list, identity, positions, records
-from greedyexp.results.summaries import spread
 from greedyexp.results.words import number_text
 from greedyexp.stats.contrasts import line_weights
 from greedyexp.stats.means import t_interval
@@ -32,11 +33,6 @@ ACCURACY_COLUMNS = (
     *("record", "theorem", "reference", "epsilon"),
     *("steps", "features_needed", "steps_bound"),
 )
-
-
-def refusal(message: str, remedy: str) -> PydanticCustomError:
-    """Return an error for a validator, with a remedy for the user."""
-    return PydanticCustomError("refused", "{message}", {"message": message, "remedy": remedy})
 
 
 def theorem_title(theorem: str) -> str:
@@ -138,7 +134,7 @@ def with_bound(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with a bound by some theorem, in the order of ``theorems``."""
     places = {name: place for place, name in enumerate(theorems())}
     kept = rows[rows["theorem"] != NO_THEOREM]
-    order = kept["theorem"].map(lambda name: places.get(name, len(places)))
+    order = kept["theorem"].map(places).fillna(len(places))
     found: pd.DataFrame = kept.loc[order.sort_values(kind="stable").index]
     return found
 
@@ -163,7 +159,7 @@ def bound_medians(
     Returns
     -------
     DataFrame
-        The keys, ``theorem``, ``at`` and the columns of ``spread``, in the order of ``theorems``.
+        The keys, ``theorem``, ``at`` and the columns of ``medians``, in the order of ``theorems``.
     """
     import pandas as pd
 
@@ -175,8 +171,8 @@ def bound_medians(
         if "theorem" not in keys:
             some = every.merge(some[[*own, bound]], on=own, how="left").assign(theorem=theorem)
         parts.append(some.assign(value=some[bound].astype(float).fillna(np.inf)))
-    table = spread(pd.concat(parts[1:] or parts), names, "value")
-    return with_bound(table[np.isfinite(table["median"])])
+    table = medians(pd.concat(parts[1:] or parts), names, "value")
+    return with_bound(table[np.isfinite(table["estimate"])])
 
 
 def refuse_mixed_references(rows: pd.DataFrame, keys: list[str]) -> None:
@@ -247,7 +243,7 @@ def accuracies(frame: pd.DataFrame, keys: Sequence[str], count: Count, remedy: s
 
 @dataclass(frozen=True)
 class Growth:
-    """A mean over replicates with its 95% t interval; nan if no replicate could be fitted.
+    """A mean over replicates with its t interval; nan if no replicate could be fitted.
 
     Parameters
     ----------
@@ -263,9 +259,11 @@ class Growth:
 
 
 def growth(
-    rows: pd.DataFrame, frame: pd.DataFrame, law: Law, fit_below: float | None = None
+    rows: pd.DataFrame, frame: pd.DataFrame, context: Context, law: Law, fit_below: float | None
 ) -> Growth:
     """Average over replicates the least-squares slope of the count along log10(1 / epsilon).
+
+    The interval allows for looks and for replicates that resample one data set.
 
     Parameters
     ----------
@@ -295,13 +293,16 @@ def growth(
         slopes.append(float(weights @ (np.log10(taken) if law == "power" else taken)))
     if not slopes:
         return Growth(np.nan, np.nan, np.nan, 0)
-    value, low, high = t_interval(slopes)
+    added = context.resampling.added(rows, "steps")
+    value, low, high = t_interval(slopes, context.confidence, added)
+    if equal_in_splits(np.array(slopes), added):
+        low, high = NO_INTERVAL
     return Growth(value, low, high, len(slopes))
 
 
-def growth_text(fit_below: float | None) -> str:
-    """Describe how growth is computed."""
+def growth_text(fit_below: float | None, intervals: str) -> str:
+    """Describe how growth is computed, with a description of the intervals."""
     over = "all accuracies"
     if fit_below is not None:
         over = f"accuracies of at most {number_text(fit_below)}"
-    return f"Growth: means over replicates of least-squares slopes over {over}, 95% t intervals."
+    return f"Growth: means over replicates of least-squares slopes over {over}, {intervals}."

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from greedyexp.core.registry import lookup
+from greedyexp.results.described import described
 
-# Columns that the field abbreviates, and those whose names are not words.
-_SHORT = {
-    "kappa": "κ",
-    "theta": "θ",
-    "noise_std": "σ",
-    "n_samples": "n",
-    "correlation": "ρ",
-    "epsilon": "ε",
-    "lam": "λ",
-    "aspect_ratio": "p/n",
-    "truth_l1_norm": "‖w*‖₁",
-    "norm": "‖b*‖",
-    "flip": "P(copy differs)",
-    "values": "nonzero values",
-    "max_features": "features",
-    "n_train": "training samples",
-    "samples_per_digit": "samples of each digit",
-}
 # Values that are not words, by column.
 _LEVELS = {
     ("values", "sign"): "±1",
@@ -41,34 +24,10 @@ _SELF_EXPLAINING = ("data", "dataset", "theorem")
 _ROUNDED, _ROUNDING = 6, 5e-5
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_AXES = {
-    "theta": r"control parameter $\theta = n\,/\,(s\,\log(p-(2-\kappa)s))$",
-    "kappa": r"shared fraction of the supports $\kappa$",
-    "noise_std": r"standard deviation of the noise $\sigma$",
-    "p": "number of features $p$",
-    "n_samples": "number of samples $n$",
-    "sparsity": "nonzero true coefficients $s$",
-    "correlation": r"correlation of neighbouring features $\rho$",
-    "norm": r"norm of the true coefficients $\|b^*\|$",
-    "signal_ratio": r"weakest true coefficient $/\;\|\nabla Q(\bar b)\|_\infty$",
-    "max_features": "number of features selected",
-    "truth_l1_norm": r"$\ell_1$ norm of the true coefficients $\|w^*\|_1$",
-    "lam": r"weight of the $\ell_1$ norm $\lambda$",
-    "aspect_ratio": "features per sample $p\\,/\\,n$",
-    "epsilon": r"accuracy $\varepsilon$",
-    "iteration": "iteration $k$",
-    "iterations": r"iterations to reach the accuracy, $k(\varepsilon)$",
-    "gap": "objective above its minimum",
-    "size": "number of features selected",
-    "step": "steps $k$",
-    "steps": r"steps to reach the accuracy, $k(\varepsilon)$",
-    "features_needed": "features to reach the accuracy",
-}
-
 
 def short_name(column: str) -> str:
     """Return a column's letter, or its name with spaces."""
-    return _SHORT.get(column, column.replace("_", " "))
+    return described(column).short
 
 
 def axis_label(column: str, counted: str = "features") -> str:
@@ -82,13 +41,39 @@ def axis_label(column: str, counted: str = "features") -> str:
     """
     if column == "size" and counted != "features":
         return f"number of {counted}"
-    return _AXES.get(column, short_name(column))
+    return described(column).label
 
 
 def metric_title(column: str) -> str:
     """Return the title of a metric, or the name of another column in words."""
-    known = lookup("metric", column)
-    return known.title.replace("_", " ") if known else short_name(column)
+    return described(column).title
+
+
+def told_apart(texts: Mapping[str, str], beside: Iterable[str] = ()) -> dict[str, str]:
+    """Return a different text for each name: the given one, or else the name itself.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Some may look equal, such as those of ``my_method`` and ``my method``; blanks at the ends do
+        not show, and several look like one.
+    beside : iterable of str
+        Other texts at the same place.
+    """
+    others, found = set(beside), dict(texts)
+    while True:
+        seen = Counter(map(_without_blanks, (*found.values(), *others)))
+        alike = [
+            name for name, text in found.items() if seen[_without_blanks(text)] > 1 and text != name
+        ]
+        if not alike:
+            return {name: f"'{text}'" if text in others else text for name, text in found.items()}
+        found |= {name: name for name in alike}
+
+
+def _without_blanks(text: str) -> str:
+    """Return a text without blanks that do not show in print."""
+    return " ".join(text.split())
 
 
 def number_text(value: Any) -> str:
@@ -99,34 +84,41 @@ def number_text(value: Any) -> str:
     return f"{value:.0f}" if value.is_integer() and abs(value) < 1e5 else f"{value:.4g}"
 
 
-def values_text(values: Mapping[Any, Any]) -> str:
+def values_text(values: Mapping[Any, Any], words: Mapping[str, Sequence[str]] | None = None) -> str:
     """Join ``column = number`` and ``column: word`` by commas.
 
     Parameters
     ----------
     values : mapping of str or None to a value
         Entries with column None or value nan are left out.
+    words : mapping of str to sequence of str, optional
+        All words of some columns, which must look different.
     """
     return ", ".join(
-        _named_text(column, value)
+        _named_text(column, value, (words or {}).get(column, ()))
         for column, value in values.items()
         if column is not None and not (isinstance(value, float) and math.isnan(value))
     )
 
 
-def _named_text(column: str, value: Any) -> str:
+def _named_text(column: str, value: Any, words: Sequence[str]) -> str:
     if not isinstance(value, (str, list)):
         return f"{short_name(column)} = {level_text(column, value)}"
-    text = level_text(column, value)
+    text = level_text(column, value, words)
     return text if column in _SELF_EXPLAINING else f"{short_name(column)}: {text}"
 
 
-def level_text(column: str, value: Any) -> str:
-    """Return the value of a parameter in words; 0.6667 is read as the fraction that is meant."""
+def level_text(column: str, value: Any, words: Sequence[str] = ()) -> str:
+    """Return the value of a parameter in words; 0.6667 is read as the fraction that is meant.
+
+    A text differs from those of the other ``words``.
+    """
     if isinstance(value, list):
-        return ", ".join(level_text(column, one) for one in value)
+        return ", ".join(level_text(column, one, words) for one in value)
     if isinstance(value, str):
-        return _LEVELS.get((column, value), value.replace("_", " "))
+        texts = {word: _LEVELS.get((column, word), word.replace("_", " ")) for word in words}
+        own = _LEVELS.get((column, value), value.replace("_", " "))
+        return told_apart({**texts, value: own})[value]
     text = number_text(value)
     if isinstance(value, float) and len(text) >= _ROUNDED and "e" not in text:
         fraction = Fraction(value).limit_denominator(9)

@@ -8,8 +8,9 @@
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
 - ``fingerprint``, ``code_version``, ``parsed_sources``: keys of replicates
 - ``journal``: storage of finished replicates
-- ``state``, ``next_state``: the run folder
-- ``files``, ``rows``, ``output``, ``tables``, ``manifest``: its files
+- ``run_folder``, ``run_contents``, ``run_rows``, ``next_state``: the run folder and its states
+- ``files``, ``own_files``: digests, and which files a run has written
+- ``rows``, ``output``, ``tables``, ``manifest``, ``manifest_content``: the contents of its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs
 - ``explanation``, ``reasons``, ``rehearsal``: what a run would compute and why, and a trial run
@@ -36,7 +37,6 @@ _LAZY = {
     "merge": "greedyexp.runner.merging",
     "rehearse": "greedyexp.runner.rehearsal",
     "run": "greedyexp.runner.session",
-    "seconds_of": "greedyexp.runner.work",
     "status": "greedyexp.runner.folder_status",
 }
 

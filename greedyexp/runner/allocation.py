@@ -8,15 +8,18 @@ the replicates requested so far, not on the number of workers, interruptions or 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from greedyexp.experiment.design import success_metric
-from greedyexp.experiment.model import AdaptiveTrials, Experiment, Until
+from greedyexp.experiment.model import Experiment
+from greedyexp.experiment.settings import AdaptiveTrials, Until
 from greedyexp.stats.crossing import Crossing
+from greedyexp.stats.direction import Direction, trend
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.rising import rise_shown
+from greedyexp.stats.rounding import ROUNDING
 from greedyexp.stats.sequential import placed_crossing
 
 # Maximum growth of a series per decision, as a fraction. Larger values need fewer decisions but may
@@ -96,6 +99,10 @@ class LocateRule(TrialRule):
     (``located_crossing``). So the last replicates are placed where they show that the curve rises
     from near 0 to near 1.
 
+    A falling curve is a rising one in the reversed order. Without a given direction, the curve is
+    taken to rise until its trials show that it falls. If all trials up to one end of the values are
+    alike, those at the other end show it.
+
     Parameters
     ----------
     values : array (points,)
@@ -104,22 +111,29 @@ class LocateRule(TrialRule):
         Success probability at the crossing.
     half_width : float > 0
         Half width of the interval of the crossing, in units of the control parameter.
+    direction : {"rising", "falling"}, optional
+        How success changes with the control parameter, if it is known.
     """
 
     values: np.ndarray
     level: float
     half_width: float
+    direction: Direction | None = None
 
     def first(self, count: int) -> np.ndarray:
         wanted = np.zeros(count, dtype=int)
-        wanted[count // 2] = min(self.batch, self.most)
+        wanted[(count - (self.direction == "falling")) // 2] = min(self.batch, self.most)
         return wanted
 
     def choose(self, trials: np.ndarray, successes: np.ndarray) -> list[int]:
+        if (self.direction or trend(self.values, successes, trials)) == "falling":
+            mirror = replace(self, values=-self.values[::-1], direction="rising")
+            chosen = mirror.choose(trials[::-1], successes[::-1])
+            return sorted(len(trials) - 1 - point for point in chosen)
         fit = placed_crossing(self.values, successes, trials, level=self.level)
         if (fit.high - fit.low) / 2 <= self.half_width:
             return self._unbracketed(fit, trials) or self._unshown(fit, trials, successes)
-        wanted = self._around(fit, trials) if fit.regular else self._search(fit, trials)
+        wanted = self._around(fit, trials) if fit.regular else self._search(fit, trials, successes)
         return sorted({point for point in wanted if trials[point] < self.most})
 
     def _unbracketed(self, fit: Crossing, trials: np.ndarray) -> list[int]:
@@ -145,24 +159,38 @@ class LocateRule(TrialRule):
         ends = zip((below, above), shown, strict=True)
         return sorted({point for point, done in ends if not done and trials[point] < self.most})
 
-    def _search(self, fit: Crossing, trials: np.ndarray) -> list[int]:
+    def _search(self, fit: Crossing, trials: np.ndarray, successes: np.ndarray) -> list[int]:
         """Return points if no curve can be fitted: in the bracket or outside the known range."""
         seen = np.flatnonzero(trials)
         down, up = seen[0] // 2, (seen[-1] + len(trials)) // 2
         if np.isnan(fit.estimate):
             return [down, up]
         if np.isinf(fit.estimate):
-            return [up if fit.estimate > 0 else down]
+            end, other = (up, 0) if fit.estimate > 0 else (down, len(trials) - 1)
+            return self._ends(end, other, trials, successes) if trials[end] else [end]
         # With mixed outcomes at a single point the estimate is that point; its neighbours on both
         # sides then determine the slope, even if they have no replicates yet.
-        at = int(np.argmin(np.abs(self.values - fit.estimate)))
-        low = max(seen[self.values[seen] < fit.estimate], default=max(at - 1, 0))
-        high = min(seen[self.values[seen] > fit.estimate], default=min(at + 1, len(trials) - 1))
+        away = self.values - fit.estimate
+        at = int(np.argmin(np.abs(away)))
+        # An estimate at a point may differ from it by rounding.
+        if abs(away[at]) <= ROUNDING * np.ptp(self.values):
+            away[at] = 0.0
+        low = max(seen[away[seen] < 0], default=max(at - 1, 0))
+        high = min(seen[away[seen] > 0], default=min(at + 1, len(trials) - 1))
         between = range(low + 1, high)
         if not between:
             return [low, high]
         unseen = [point for point in between if not trials[point]]
         return [unseen[len(unseen) // 2]] if unseen else list(range(low, high + 1))
+
+    def _ends(self, end: int, other: int, trials: np.ndarray, successes: np.ndarray) -> list[int]:
+        """Return the point at which a search ended, and that at the other end if it helps."""
+        if self.direction is not None:
+            return [end]
+        if not trials[other]:
+            return [other]
+        share = successes / np.maximum(trials, 1)
+        return [end, other] if share[0] > share[-1] else [end]
 
     def _around(self, fit: Crossing, trials: np.ndarray) -> list[int]:
         """Return the open points closest to the targets on both sides of the crossing."""
@@ -230,5 +258,6 @@ def _series(
         assert locate is not None
         # The points of a block are sorted by value, so the values increase.
         values = [float(experiment.points[index].params[locate.of]) for index in points]
-        rule = LocateRule(*sizes, np.array(values), locate.threshold, locate.half_width)
+        target = (locate.threshold, locate.half_width)
+        rule = LocateRule(*sizes, np.array(values), *target, direction=locate.direction)
     return Series(np.array(points), number, metric, rule)

@@ -1,9 +1,10 @@
 """The version of a part's code: a hash of its syntax and of all modules that it imports.
 
 Docstrings, comments and formatting do not change the version; everything else does. Imports are
-read from the source and not executed. Imports inside greedyexp count and, for a plugin, imports of
-files in its folder. A compiled kernel counts by its C++ file and the headers
-that this file includes.
+read from the source. Imports inside greedyexp count and, for a plugin, imports of files in its
+folder and of other files that no distribution has installed, and all files that it read while it
+was imported. What a distribution has installed counts by its version. A compiled kernel counts by
+its C++ file and the headers that this file includes.
 """
 
 from __future__ import annotations
@@ -11,24 +12,37 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import os
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import greedyexp
+from greedyexp.core import reading
 from greedyexp.core.errors import PluginError
-from greedyexp.core.parts import Algorithm, Generator, Metric, Protocol
-from greedyexp.core.plugins import files_of, import_folder
+from greedyexp.core.packages import distributions_of, version_of
+from greedyexp.core.parts import Algorithm, Generator, LossKind, Metric, Protocol
+from greedyexp.core.plugins import (
+    files_of,
+    import_folder,
+    load_plugins,
+    without_added_folders,
+)
+from greedyexp.core.run_files import PLUGINS
+from greedyexp.core.trust import remember_run
 from greedyexp.runner.parsed_sources import ImportStatement, ParsedSource, parsed, syntax_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 
 # Parts that compute rows; figures and tables only read them.
-_ROW_KINDS = (Generator, Algorithm, Protocol, Metric)
+_ROW_KINDS = (Generator, Algorithm, LossKind, Protocol, Metric)
 # ``core`` (registration, plugins, errors) does not affect numbers. ``api`` is replaced by the
 # algorithms that it can call (see ``_inside``).
 _UNCOUNTED = {"core", "api"}
@@ -127,6 +141,31 @@ def sources(path: Path, known: dict[Path, SourceFile] | None = None) -> dict[Pat
     return found
 
 
+class Surroundings(NamedTuple):
+    """What code outside of greedyexp depends on, besides its files.
+
+    Parameters
+    ----------
+    packages : dict of str to str or None
+        Versions of the distributions that it imports; None for one that is not installed.
+    variables : dict of str to str
+        Hashes of the variables of the environment that it read while it was imported.
+    """
+
+    packages: dict[str, str | None]
+    variables: dict[str, str]
+
+
+def surroundings(
+    paths: Iterable[Path], known: dict[Path, SourceFile] | None = None
+) -> Surroundings:
+    """Return what source files and all that they import depend on."""
+    files = {path: source for each in paths for path, source in sources(each, known).items()}
+    names = {name for source in files.values() for name in source.packages}
+    variables = {item for source in files.values() for item in source.variables}
+    return Surroundings({name: version_of(name) for name in sorted(names)}, dict(sorted(variables)))
+
+
 class PluginSources(NamedTuple):
     """The sources of the plugins of an experiment, stored in a run folder below ``plugins/``.
 
@@ -140,6 +179,10 @@ class PluginSources(NamedTuple):
 
     entries: list[str]
     files: dict[str, bytes]
+
+    def remember(self, folder: Path) -> None:
+        """Remember that the user has run this code, which a run folder will have."""
+        remember_run({f"{PLUGINS}/{name}": source for name, source in self.files.items()}, folder)
 
 
 def plugin_sources(plugins: Iterable[str]) -> PluginSources:
@@ -157,7 +200,7 @@ def plugin_sources(plugins: Iterable[str]) -> PluginSources:
     """
     entries: list[str] = []
     files: dict[str, bytes] = {}
-    for number, plugin in enumerate(map(Path, plugins)):
+    for number, plugin in enumerate(Path(os.path.realpath(one)) for one in plugins):
         try:
             # The plugin and, transitively, the files in its folder that it imports.
             own = [one for one in sources(plugin) if one.is_relative_to(plugin.parent)]
@@ -171,6 +214,49 @@ def plugin_sources(plugins: Iterable[str]) -> PluginSources:
         files |= {f"{prefix}{name}": source for name, source in read.items()}
         entries.append(f"{prefix}{plugin.name}")
     return PluginSources(entries, files)
+
+
+def require_importable(plugins: Sequence[str]) -> None:
+    """Raise ``PluginError`` if plugins would not have in a run folder what they have in theirs.
+
+    A plugin may read or import files outside of its folder. Then its copy is imported in another
+    folder, and must find the same files there.
+
+    Parameters
+    ----------
+    plugins : sequence of str
+        Absolute paths of plugins that are loaded.
+    """
+    needed = {plugin: _beyond(Path(os.path.realpath(plugin))) for plugin in plugins}
+    if not any(needed.values()):
+        return
+    copies = plugin_sources(plugins)
+    try:
+        with TemporaryDirectory() as folder, without_added_folders():
+            home = Path(folder).resolve() / PLUGINS
+            for name, content in copies.files.items():
+                (home / name).parent.mkdir(parents=True, exist_ok=True)
+                (home / name).write_bytes(content)
+            for plugin, entry in zip(plugins, copies.entries, strict=True):
+                with suppress(PluginError):
+                    load_plugins([home / entry])
+                    needed[plugin] -= _beyond(home / entry)
+    finally:
+        load_plugins(plugins)
+    for plugin, missing in needed.items():
+        if missing:
+            raise PluginError(
+                f"the plugin reads or imports {min(missing)}, which its copy in a run folder would"
+                " not find.",
+                place=plugin,
+                remedy="Move the file into the folder of the plugin.",
+            )
+
+
+def _beyond(plugin: Path) -> set[Path]:
+    """Return the files outside of its folder that a plugin depends on, but for installed ones."""
+    files = (path for path in sources(plugin) if not path.is_relative_to(plugin.parent))
+    return {path for path in files if not reading.is_installed(str(path))}
 
 
 def text_of(path: Path) -> str:
@@ -197,12 +283,18 @@ class SourceFile:
     text : str
         Hash of its bytes; if these are unchanged, the syntax need not be compared.
     imports : tuple of Path
-        The counted files that it imports.
+        The counted files that it imports, or that it read while it was imported.
+    packages : tuple of str
+        The distributions that it imports, for code outside of greedyexp.
+    variables : tuple of (str, str)
+        The variables of the environment that it read while it was imported, with their hashes.
     """
 
     version: str
     text: str
     imports: tuple[Path, ...]
+    packages: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -216,21 +308,43 @@ class SourceFile:
 
 
 def _source(path: Path) -> SourceFile:
-    # Cached by the time of the last change: workers load the file that is now on the disk, even if
-    # this process has imported an earlier version.
-    return _read(path, path.stat().st_mtime_ns, path.stat().st_size)
+    # Read anew by each run: workers load the file that is now on the disk, even if this process has
+    # imported an earlier version, and an edit may leave size and time as they were.
+    content = path.read_bytes()
+    if path.suffix in (".py", *_CPP):
+        source = _read(path, content)
+    else:
+        source = SourceFile(f"{path.name} {_digest(content)}", _digest(content), ())
+    if path.is_relative_to(ROOT):
+        return source
+    files, packages = [*source.imports, *sorted(reading.files_read(path))], set()
+    # Also imports that its text does not tell, such as those by importlib.
+    statements = [ImportStatement(name, (), 0) for name in reading.modules_imported(path)]
+    if path.suffix == ".py":
+        statements += parsed(content.decode("utf-8")).imports
+    for statement in statements:
+        more = _outside(_absolute(statement, path), statement.names, path)
+        files += more[0]
+        packages |= {*more[1]}
+    if reading.is_installed(str(path)):
+        # Also modules that the package imports in ways that its source does not tell.
+        top = path.relative_to(import_folder(path)).parts[0]
+        packages |= {*distributions_of(top.removesuffix(".py"))}
+    variables = tuple(reading.variables_read(path).items())
+    return replace(
+        source, imports=tuple(files), packages=tuple(sorted(packages)), variables=variables
+    )
 
 
 @cache
-def _read(path: Path, _changed: int, _size: int) -> SourceFile:
-    content = path.read_bytes()
-    text = content.decode("utf-8")
+def _read(path: Path, content: bytes) -> SourceFile:
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     if path.suffix in _CPP:
+        text = content.decode("utf-8")
         syntax = _digest(" ".join(_CPP_COMMENT.sub("", text).split()).encode())
         imports = [path.parent / name for name in _CPP_INCLUDE.findall(text)]
     else:
-        source = parsed(text)
+        source = parsed(content.decode("utf-8"))
         syntax, imports = source.syntax, list(_imports(source, path))
         compiled = path.with_suffix(".cpp")
         if compiled.is_file():
@@ -244,7 +358,7 @@ def _digest(content: bytes) -> str:
 
 def _imports(source: ParsedSource, path: Path) -> Iterator[Path]:
     for statement in source.imports:
-        yield from _locate(_absolute(statement, path), statement.names, path)
+        yield from _locate(_absolute(statement, path), statement.names)
 
 
 def _absolute(node: ImportStatement, path: Path) -> str:
@@ -257,8 +371,8 @@ def _absolute(node: ImportStatement, path: Path) -> str:
     return ".".join((*prefix, *filter(None, [node.module])))
 
 
-def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Path]:
-    """Yield the counted source files that an import statement reads."""
+def _locate(module: str, names: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the counted files of greedyexp that an import statement reads."""
     module = greedyexp.FORMER.get(module, module)
     if module == "greedyexp":
         for name in names:
@@ -267,12 +381,40 @@ def _locate(module: str, names: tuple[str, ...], importer: Path) -> Iterator[Pat
             yield from _inside(target.split(".")[1:], ())
     elif module.startswith("greedyexp."):
         yield from _inside(module.split(".")[1:], names)
-    elif not importer.is_relative_to(ROOT) and module:
-        # A package that is not greedyexp counts if it is that of the importer. Other installed
-        # packages do not.
-        parts, folder = module.split("."), import_folder(importer)
-        inside = importer.relative_to(folder).parts[0] == parts[0]
-        yield from files_of(folder if inside else importer.parent, parts, names)
+
+
+def _outside(
+    module: str, names: tuple[str, ...], importer: Path
+) -> tuple[list[Path], tuple[str, ...]]:
+    """Return the files and the distributions that code outside of greedyexp imports."""
+    parts, folder = module.split("."), import_folder(importer)
+    if parts[0] in ("", "greedyexp"):
+        return [], ()
+    # The package of the importer counts file by file, wherever it is installed.
+    inside = importer.relative_to(folder).parts[0] == parts[0]
+    files = list(files_of(folder if inside else importer.parent, parts, names))
+    if files or parts[0] in sys.stdlib_module_names:
+        return files, ()
+    for origin in _origins(parts[0]):
+        # A folder on the path of Python, or a package that is installed for editing.
+        if not reading.is_installed(str(origin)):
+            root = origin.parents[1] if origin.stem == "__init__" else origin.parent
+            compiled = origin.is_file() and origin.suffix != ".py"
+            files += [origin] if compiled else files_of(root, parts, names)
+    return files, distributions_of(parts[0])
+
+
+def _origins(module: str) -> list[Path]:
+    """Return the file of a top-level module or, without one, its folders; nothing is imported."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        return []
+    if spec is None:
+        return []
+    if spec.has_location and spec.origin is not None:
+        return [Path(spec.origin).resolve()]
+    return [Path(folder).resolve() for folder in spec.submodule_search_locations or ()]
 
 
 def _inside(parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from greedyexp.claims.judging import judge
-from greedyexp.claims.looks import Verdicts
-from greedyexp.experiment.model import AdaptiveTrials, Experiment
+from greedyexp.claims.judging import Verdicts, judge
+from greedyexp.experiment.model import Experiment
+from greedyexp.experiment.settings import AdaptiveTrials
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.rows import Finished, Rows, Write
-from greedyexp.runner.tables import read_frame, with_seconds
+from greedyexp.runner.tables import read_frame, refuse_immense, with_seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +75,7 @@ def _table(
     """
     rows = Rows(experiment, finished, journal)
     frame = read_frame(Path(f"{experiment.name}.csv"), _csv(rows.write_table))
+    refuse_immense(frame, Path(f"{experiment.name}.csv"))
     if rows.timed:
         frame = with_seconds(frame, Path("timings.csv"), _csv(rows.write_timings))
     arms = [point * len(experiment.algorithms) + algorithm for point, algorithm in rows.arms()]

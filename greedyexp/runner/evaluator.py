@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import os
 import pdb
 import re
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -30,8 +32,13 @@ from greedyexp.core.plugins import load_plugins
 from greedyexp.core.signals import Interrupted
 from greedyexp.datasets.own import relative_to
 from greedyexp.problems.problem import Problem, check_sizes
-from greedyexp.protocols.base import Outcome, Setup, Status
-from greedyexp.protocols.contracts import breach, own_randomness_only
+from greedyexp.protocols.base import LARGEST, Outcome, Setup, Status
+from greedyexp.protocols.contracts import (
+    breach,
+    own_randomness_only,
+    require_same,
+    undetermined,
+)
 from greedyexp.protocols.problem_contract import check_problem, same_problem
 from greedyexp.runner import code_version, seeds
 from greedyexp.runner.code_version import SourceFile
@@ -40,6 +47,10 @@ from greedyexp.runner.work import DataMade, Item, Result, Work
 # Addresses in messages would differ from run to run.
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_MESSAGE = 500
+
+# The first calls of each algorithm and generator that are made twice, to see that the seed
+# determines their results.
+_REPEATS = 3
 
 # Exceptions of a part that only make its replicate fail. They include KeyboardInterrupt: workers
 # ignore Ctrl-C, and in the main process it raises Interrupted instead.
@@ -71,8 +82,7 @@ class Evaluator:
     """
 
     def __init__(self, work: Work):
-        # No time limit for imports: the pool limits the time that a worker may take to start.
-        load_plugins(work.plugins, limit=None)
+        load_plugins(work.plugins)
         self._work = work
         self._generators = {name: registry.find("generator", name) for name in work.generators}
         self._protocol = registry.find("protocol", work.protocol)
@@ -80,7 +90,7 @@ class Evaluator:
         self._algorithms = [registry.find("algorithm", task.name) for task in work.algorithms]
         parts = [*self._generators.values(), self._protocol, *self._metrics, *self._algorithms]
         self._tracebacks = PluginTracebacks(parts)
-        self._drawn_twice: set[str] = set()
+        self._repeated: Counter[Part] = Counter()
         for library in _LIBRARIES:
             importlib.import_module(library)
         # Checked after the import, since rows are stored under the version that the run has read.
@@ -124,6 +134,7 @@ class Evaluator:
             with guard():
                 outcome = self._outcome(problem, item, algorithm)
             seconds = time.perf_counter() - start
+            self._require_determined(problem, item, algorithm, outcome, seconds, guard)
             yield Result(*place, algorithm, outcome, facts, seconds, data.seconds)
 
     def problem(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
@@ -132,21 +143,45 @@ class Evaluator:
         Raises
         ------
         PluginError
-            If the generator breaks its contract or draws different data from the same seed. The
-            first data set of a plugin's generator is drawn twice.
+            If the generator breaks its contract or draws different data from the same seed.
         """
+        start = time.perf_counter()
         problem = self._draw(generator, params, replicate)
         part = self._generators[generator]
-        if not part.shipped and generator not in self._drawn_twice:
-            self._drawn_twice.add(generator)
-            again = self._draw(generator, params, replicate)
-            if not same_problem(problem, again):
-                raise breach(
-                    part,
-                    "returned two different problems for the same seed",
-                    "Draw only from the `rng` argument.",
-                )
+        repeated = self._repeats([part], time.perf_counter() - start)
+        if repeated and not same_problem(problem, self._draw(generator, params, replicate)):
+            raise undetermined([part], "two different problems")
         return problem
+
+    def _repeats(self, parts: Sequence[Part], seconds: float) -> bool:
+        """Return True if a call that took so long is to be made again.
+
+        The first calls of the first of these parts are, if any of them comes from a plugin.
+        """
+        # Far below the time limit, the second call does not exceed it.
+        cheap = seconds < min(self._work.cheap, (self._work.time_limit or math.inf) / 10)
+        repeated = cheap and not self._work.pdb and self._repeated[parts[0]] < _REPEATS
+        repeated = repeated and not all(part.shipped for part in parts)
+        self._repeated[parts[0]] += repeated
+        return repeated
+
+    def _require_determined(
+        self,
+        problem: Problem,
+        item: Item,
+        algorithm: int,
+        outcome: Outcome,
+        seconds: float,
+        guard: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
+        parts = [self._algorithms[algorithm], self._protocol, *self._metrics]
+        # A signal, a full memory or a program that dies may end one of two equal calls.
+        if outcome.status.failed or not self._repeats(parts, seconds):
+            return
+        with guard():
+            again = self._outcome(problem, item, algorithm)
+        if not again.status.failed:
+            require_same([part for part in parts if not part.shipped], outcome, again)
 
     def _draw(self, generator: str, params: dict[str, Any], replicate: int) -> Problem:
         work, part = self._work, self._generators[generator]
@@ -203,6 +238,10 @@ class Evaluator:
             raise breach(self._protocol, f"made a column '{unknown[0]}' that it does not declare")
         if not rows and not outcome.status.failed:
             raise breach(self._protocol, "made no row")
+        for row in rows:
+            for key, value in row.items():
+                if isinstance(value, (int, float)) and abs(value) > LARGEST:
+                    return Outcome(Status.NONFINITE, f"{key} is not finite, or beyond {LARGEST:g}")
         message = _tidy_message(outcome.message)
         return replace(outcome, status=Status(outcome.status), message=message, rows=rows)
 

@@ -11,18 +11,20 @@ from pathlib import Path
 
 import numpy as np
 
+from greedyexp.algorithms.peers.estimator import only_reading
+from greedyexp.core.blas import usable_cores
 from greedyexp.core.plugins import load_plugins
+from greedyexp.core.run_files import JOURNAL
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.model import Experiment
 from greedyexp.runner.fingerprint import key_of
-from greedyexp.runner.folder_status import checked_manifest, experiment_of, seconds_left
+from greedyexp.runner.folder_status import checked_manifest, seconds_left
 from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.plan import Plan
-from greedyexp.runner.processes import usable_cores
-from greedyexp.runner.reasons import Content, Reasons
+from greedyexp.runner.reasons import Content, Reasons, is_content
+from greedyexp.runner.run_folder import RunFolder
 from greedyexp.runner.seeds import canonical_json
-from greedyexp.runner.state import JOURNAL, read_manifest, retry_if_replaced
 from greedyexp.runner.work import DEFAULTS, RunOptions
 
 # Pairs of earlier components that are tried for one algorithm at one point, the latest first.
@@ -131,21 +133,24 @@ def explain_folder(folder: Path, options: RunOptions = DEFAULTS) -> Explanation:
     ConfigError, DataError, PluginError
         If the experiment can no longer be loaded.
     """
-    return retry_if_replaced(folder, lambda: _explain_folder(folder, options))
+    home = RunFolder(folder)
+    with only_reading():
+        return home.retry(lambda: _explain_folder(home, options))
 
 
-def _explain_folder(folder: Path, options: RunOptions) -> Explanation:
-    checked_manifest(folder)
-    if not (folder / JOURNAL).is_file():
-        return explain(experiment_of(folder, None), folder, options)
+def _explain_folder(home: RunFolder, options: RunOptions) -> Explanation:
+    checked_manifest(home)
+    folder = home.path
+    if not home.has_journal:
+        return explain(home.last_experiment(None), folder, options)
     with Journal(folder, read_only=True) as journal:
-        experiment = experiment_of(folder, journal.origin)
+        experiment = home.last_experiment(journal.origin)
         return explain(experiment, folder, replace(options, shard=journal.shard))
 
 
 def _without_journal(plan: Plan, folder: Path, options: RunOptions) -> Explanation:
     """Explain a run without earlier replicates; compare versions with the manifest, if any."""
-    manifest = read_manifest(folder)
+    manifest = RunFolder(folder).manifest()
     done = int(manifest["replicates"]["done"]) if manifest else 0
     if not done:
         return _explanation(plan, Counter({("nothing is computed yet",): len(plan)}), options)
@@ -196,7 +201,8 @@ class _Comparison:
 
     def __init__(self, plan: Plan, journal: Journal):
         self._plan, self._journal = plan, journal
-        self._stored = journal.components()
+        stored = journal.components()
+        self._stored = {key: content for key, content in stored.items() if is_content(content)}
         current = plan.fingerprints.components()
         # As they are read from a journal.
         self._current: dict[bytes, Content] = {
@@ -273,8 +279,8 @@ class _Comparison:
         """Yield earlier pairs of components, those with one change before those with two."""
         here = self._components(point, algorithm)
         new_point, new_algorithm = (self._current[component] for component in here)
-        points = [here[0], *self._points[self._place(new_point)]]
-        algorithms = [here[1], *self._algorithms[new_algorithm["label"]]]
+        points = [here[0], *self._points[self._place(new_point)][:_MOST_PAIRS]]
+        algorithms = [here[1], *self._algorithms[new_algorithm["label"]][:_MOST_PAIRS]]
         places = product(range(len(points)), range(len(algorithms)))
         order = sorted(places, key=lambda two: ((two[0] > 0) + (two[1] > 0), sum(two)))
         return ((points[i], algorithms[j]) for i, j in islice(order, 1, _MOST_PAIRS))

@@ -1,4 +1,4 @@
-"""Atomic writes, digests and locks for the files of a run folder."""
+"""Digests of settings, tables and code."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ import hashlib
 import io
 import json
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import yaml
-
 import greedyexp
-from greedyexp.core.errors import StorageError
+from greedyexp.core.errors import ConfigError
 from greedyexp.core.yaml_text import load_yaml
-
-_LOCK = ".lock"
 
 # The settings that determine rows. The others only affect figures, claims and descriptions.
 ROW_SETTINGS = ("seed", "trials", "protocol", "data", "algorithms", "metrics")
@@ -30,76 +24,6 @@ NUMERICAL_LIBRARIES = ("numpy", "scipy", "clarabel")
 # Libraries whose versions every manifest records.
 LIBRARIES = (*NUMERICAL_LIBRARIES, "pandas", "pydantic", "matplotlib")
 _SOURCES = (".py", ".cpp", ".hpp")
-
-if sys.platform == "win32":
-    import msvcrt
-
-    # A lock on Windows also prevents reading, so it covers one byte far beyond the content.
-    _FAR = 1 << 30
-
-    def _lock(descriptor: int, wait: bool) -> None:
-        os.lseek(descriptor, _FAR, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-else:
-    import fcntl
-
-    def _lock(descriptor: int, wait: bool) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
-    """Yield a stream whose content replaces ``target`` once everything is written.
-
-    The content goes to a temporary file, which is then renamed. A reader therefore finds the old
-    file or the new one, never a part of it, even if the run is killed.
-
-    Raises
-    ------
-    StorageError
-        If the file cannot be written; the old one is kept.
-    """
-    draft = target.with_name(f".{target.name}.tmp")
-    try:
-        try:
-            with draft.open("wb") as stream:
-                yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise unwritable(target, error) from error
-
-
-def write_text(target: Path, text: str) -> None:
-    """Replace the content of a file, in UTF-8."""
-    with replacing(target) as stream:
-        stream.write(text.encode("utf-8"))
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-
-
-def unwritable(path: Path, error: OSError) -> StorageError:
-    """Return the error for a file or folder that cannot be written."""
-    return StorageError(
-        f"this cannot be written: {reason(error)}.",
-        place=str(path),
-        remedy="Check free space and permissions, or write to another folder.",
-    )
-
-
-def reason(error: Exception) -> str:
-    """Return the message of the operating system, or else the first line of the error."""
-    return (getattr(error, "strerror", None) or str(error).partition("\n")[0]).rstrip(".")
 
 
 def settings_digest(config_text: str) -> str:
@@ -123,7 +47,7 @@ def parsed_settings(text: str) -> dict[str, Any] | None:
     """Return the settings in a ``config.yaml``; None if it is not a YAML mapping."""
     try:
         config = load_yaml(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except ConfigError:
         return None
     return config if isinstance(config, dict) else None
 
@@ -141,65 +65,22 @@ def file_digest(path: Path) -> str:
 
 def _digest(stream: BinaryIO | gzip.GzipFile) -> str:
     digest = hashlib.sha256()
-    for line in stream:
-        digest.update(line[:-2] + b"\n" if line.endswith(b"\r\n") else line)
+    left = b""
+    while read := stream.read(1 << 16):
+        chunk = left + read
+        # A line may end in the next chunk.
+        left = b"\r" if chunk.endswith(b"\r") else b""
+        digest.update(chunk.removesuffix(left).replace(b"\r\n", b"\n"))
+    digest.update(left)
     return digest.hexdigest()
 
 
-@contextmanager
-def folder_lock(folder: Path, *, name: str = _LOCK, wait: bool = False) -> Iterator[None]:
-    """Hold a lock inside a ``with`` block, while a run writes to a folder.
-
-    The operating system releases it when the process dies.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        Name of the lock file.
-    wait : bool
-        Wait until another process releases the lock, for locks that are held only briefly.
-
-    Raises
-    ------
-    StorageError
-        If another process holds the lock and ``wait`` is false (the message names the process), the
-        folder cannot be written, or its file system has no locks.
-    """
-    path = folder / name
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    try:
-        try:
-            _lock(descriptor, wait)
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
-        except OSError as error:
-            raise _not_locked(path, error) from error
-        yield
-    finally:
-        # The file is kept: if it were removed, two later runs could lock two different files.
-        os.close(descriptor)
-
-
-def _not_locked(path: Path, error: OSError) -> StorageError:
-    if not isinstance(error, (BlockingIOError, PermissionError)):
-        return StorageError(
-            f"the folder cannot be locked: {error.strerror}.",
-            place=str(path.parent),
-            remedy="Check free space, or write to a folder on a local disk.",
-        )
-    try:
-        holder = path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        holder = ""
-    return StorageError(
-        f"another run (process {holder or 'unknown'}) is writing to this folder.",
-        place=str(path.parent),
-        remedy="Wait for it to end, or write to another folder.",
-    )
+def rows_digest(journal: sqlite3.Connection) -> str:
+    """Return a digest of the rows of a journal, from their keys and checksums."""
+    total = hashlib.sha256()
+    for row in journal.execute("SELECT key, checksum FROM outcomes ORDER BY key"):
+        total.update(repr(row).encode())
+    return total.hexdigest()
 
 
 @cache

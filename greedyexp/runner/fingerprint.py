@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from greedyexp.core import registry
 from greedyexp.core.errors import DataError
+from greedyexp.core.files import reason
 from greedyexp.core.part import Part
 from greedyexp.core.parts import Generator
-from greedyexp.datasets.own import locate
+from greedyexp.datasets.own import locate, stamp_of
 from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
-from greedyexp.runner.files import NUMERICAL_LIBRARIES, reason
+from greedyexp.runner.files import NUMERICAL_LIBRARIES
 from greedyexp.runner.seeds import digest
 
 # The modules of the runner that determine numbers: they make the streams and call the parts.
@@ -43,6 +45,7 @@ class InputFiles:
     code: dict[Path, SourceFile] = field(default_factory=dict)
     data: dict[Path, str] = field(default_factory=dict)
     names: dict[Path, str] = field(default_factory=dict)
+    _stamps: dict[Path, tuple[int, ...]] = field(default_factory=dict)
 
     def hash(self, name: str) -> str:
         """Return the hash of a data file as it was when it was first read.
@@ -58,6 +61,7 @@ class InputFiles:
         taken = [known for other, known in self.names.items() if other != path]
         self.names[path] = own if own not in taken else f"{len(taken) + 1}/{own}"
         if path not in self.data:
+            self._stamps[path] = stamp_of(path)
             self.data[path] = file_hash(path)
         return self.data[path]
 
@@ -69,13 +73,15 @@ class InputFiles:
     def require_unchanged_data(self) -> None:
         """Raise ``DataError`` if a data file has changed since it was read."""
         for path, known in self.data.items():
-            if file_hash(path) != known:
+            stamp = stamp_of(path)
+            if stamp != self._stamps[path] and file_hash(path) != known:
                 raise DataError(
                     "the data were changed during the run.",
                     place=str(path),
                     remedy="Finished replicates are kept; the same command continues with the new"
                     " data.",
                 )
+            self._stamps[path] = stamp
 
 
 class Fingerprints:
@@ -97,6 +103,11 @@ class Fingerprints:
     def __init__(self, experiment: Experiment, files: InputFiles | None = None):
         self._experiment, self._files = experiment, files or InputFiles()
         self._libraries = {name: version(name) for name in NUMERICAL_LIBRARIES}
+        # Algorithms share most of their code, and following all imports takes milliseconds.
+        code = self._files.code
+        self._version_of = cache(partial(code_version.of_function, known=code))
+        self._binds_losses = cache(partial(_binds_losses, known=code))
+        self._runner = [code_version.of_module(name, code) for name in RUNNER_MODULES]
         self._points: dict[int, bytes] = {}
         self._algorithms: dict[str, list[bytes]] = {}
         # The content of each algorithm's component.
@@ -149,7 +160,15 @@ class Fingerprints:
         part = registry.find("algorithm", spec.name)
         protocol = registry.find("protocol", experiment.protocol.name)
         metrics = [registry.find("metric", name) for name in experiment.metrics]
-        packages = part.packages_of(spec.params)
+        used = [part, generator, protocol, *metrics]
+        losses = self._losses(spec.params, *used)
+        own = [one for one in (*used, *losses) if not one.shipped]
+        paths = [code_version.source_of(one.function) for one in own]
+        around = code_version.surroundings(filter(None, paths), code)
+        packages = {
+            **{name: one for name, one in around.packages.items() if name not in self._libraries},
+            **part.packages_of(spec.params),
+        }
         return {
             "generator_code": self._version(generator),
             "algorithm": spec.name,
@@ -157,32 +176,30 @@ class Fingerprints:
             "tuning": spec.tuning,
             "folds": spec.folds if spec.tuning == "cv" else None,
             "code": self._version(part),
-            "loss_code": self._loss_versions(spec.params, part, generator, protocol, *metrics),
+            "loss_code": [self._version(loss) for loss in losses],
             "protocol": [protocol.name, experiment.protocol.params],
             "protocol_code": self._version(protocol),
             "metrics": [[metric.name, self._version(metric)] for metric in metrics],
-            "runner_code": [code_version.of_module(name, code) for name in RUNNER_MODULES],
+            "runner_code": self._runner,
             "libraries": self._libraries,
             **({"packages": packages} if packages else {}),
+            **({"environment": around.variables} if around.variables else {}),
             "python": python_version(),
         }
 
     def _version(self, part: Part) -> str:
-        return code_version.of_function(part.function, self._files.code)
+        return self._version_of(part.function)
 
-    def _loss_versions(self, params: dict[str, Any], *used: Part) -> list[str]:
-        """Return the versions of the losses that a row may use, which are looked up by name."""
-        known = self._files.code
-        using = [one for one in used if _binds_losses(one, known)]
+    def _losses(self, params: dict[str, Any], *used: Part) -> list[Part]:
+        """Return the losses that a row may use, which are looked up by name."""
+        using = [one for one in used if self._binds_losses(one.function)]
         if not using:
             return []
         # A shipped part uses the loss that its parameters name; a plugin may use any loss.
-        loss = params.get("loss")
-        if loss in binding.MODULES and all(one.shipped for one in using):
-            names = [binding.module_of(loss)]
-        else:
-            names = sorted(binding.MODULES.values())
-        return [code_version.of_module(name, known) for name in names]
+        named = binding.loss_of(params)
+        if named and all(one.shipped for one in using):
+            return [named]
+        return [*registry.parts("loss").values()]
 
     def _hashes(self, generator: Generator, params: dict[str, Any]) -> list[str]:
         """Return hashes of the files that a generator reads for these parameters."""
@@ -195,8 +212,8 @@ def key_of(point: bytes, algorithm: bytes, replicate: int) -> bytes:
     return hashlib.sha256(point + algorithm + str(replicate).encode("ascii")).digest()
 
 
-def _binds_losses(part: Part, known: dict[Path, SourceFile]) -> bool:
-    path = code_version.source_of(part.function)
+def _binds_losses(function: Callable[..., Any], known: dict[Path, SourceFile]) -> bool:
+    path = code_version.source_of(function)
     return path is None or Path(binding.__file__).resolve() in code_version.sources(path, known)
 
 
@@ -207,17 +224,11 @@ def python_version() -> str:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a data file; raise ``DataError`` if it cannot be read."""
+    total = hashlib.sha256()
     try:
-        found = path.stat()
-        return _content_hash(path.resolve(), found.st_mtime_ns, found.st_size)
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
     except OSError as error:
         raise DataError(f"the data cannot be read: {reason(error)}.", place=str(path)) from None
-
-
-@cache
-def _content_hash(path: Path, _changed: int, _size: int) -> str:
-    total = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            total.update(block)
     return total.hexdigest()

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-from collections.abc import Mapping
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from greedyexp.core.errors import StorageError, UserError, placed_in
+from greedyexp.core.errors import StorageError, UserError
+from greedyexp.core.packages import installed_plugins, version_of
+from greedyexp.core.run_files import CONFIG, FINISHED, JOURNAL, NEXT, PLUGINS, UNFINISHED
 from greedyexp.runner.files import (
     LIBRARIES,
     NUMERICAL_LIBRARIES,
     content_digest,
+    file_digest,
     package_digest,
-    write_text,
+    rows_digest,
 )
-from greedyexp.runner.state import (
-    CONFIG,
-    FINISHED,
-    JOURNAL,
-    MANIFEST,
-    PLUGINS,
-    UNFINISHED,
-    find,
-    folders,
-    read_config,
-    read_manifest,
-    read_state,
-    retry_if_replaced,
-    table_of,
-)
+from greedyexp.runner.run_contents import read_run
+from greedyexp.runner.run_folder import RunFolder, folders
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from greedyexp.experiment.model import Experiment
-
-# A file of the folder with a digest: everything was finished when these were the journal and code.
-_COMPLETE = ".complete"
 
 
 @dataclass(frozen=True)
@@ -90,7 +74,7 @@ def folders_below(path: Path) -> list[Path]:
     StorageError
         If there is none.
     """
-    found = [folder for folder in folders(path) or [path] if _has_run(folder)]
+    found = [folder for folder in folders(path) or [path] if has_run(RunFolder(folder))]
     if not found:
         raise _no_run(path)
     return found
@@ -102,8 +86,9 @@ def _no_run(path: Path) -> StorageError:
     )
 
 
-def _has_run(folder: Path) -> bool:
-    return (folder / JOURNAL).is_file() or find(folder, MANIFEST).is_file()
+def has_run(home: RunFolder) -> bool:
+    """Return True for the folder of a run, finished or not."""
+    return home.has_journal or home.has_manifest
 
 
 def status(folder: Path) -> FolderStatus:
@@ -119,19 +104,19 @@ def status(folder: Path) -> FolderStatus:
     ConfigError, PluginError
         If there is a journal but the experiment can no longer be loaded.
     """
-    folder = Path(folder)
-    return retry_if_replaced(folder, lambda: _status(folder))
+    home = RunFolder(Path(folder))
+    return home.retry(lambda: _status(home))
 
 
-def _status(folder: Path) -> FolderStatus:
-    manifest = checked_manifest(folder)
-    if (folder / JOURNAL).is_file() and not _known_complete(folder, manifest):
+def _status(home: RunFolder) -> FolderStatus:
+    folder, manifest = home.path, checked_manifest(home)
+    if home.has_journal and not _known_complete(folder, manifest):
         try:
-            return _from_journal(folder, manifest)
+            return _from_journal(home, manifest)
         except UserError as error:
             # A copy of a folder may lack plugins or data but have the manifest.
             damaged = isinstance(error, StorageError)
-            if damaged or not manifest or (folder / UNFINISHED).exists():
+            if damaged or not manifest or home.unfinished:
                 raise
     if not manifest:
         raise _no_run(folder)
@@ -148,7 +133,7 @@ def _status(folder: Path) -> FolderStatus:
     )
 
 
-def checked_manifest(folder: Path) -> dict[str, Any]:
+def checked_manifest(home: RunFolder) -> dict[str, Any]:
     """Return the manifest of a run folder after checking that all files belong to one run.
 
     Returns
@@ -161,87 +146,60 @@ def checked_manifest(folder: Path) -> dict[str, Any]:
     StorageError
         If a file is missing or unreadable, or the files are of different runs.
     """
-    manifest = read_manifest(folder)
-    if manifest or table_of(folder):
-        read_state(folder)
+    manifest = home.manifest()
+    if manifest or home.table:
+        read_run(home.path)
     return manifest
 
 
 def installation() -> str:
-    """Return a digest of the code, the numerical libraries and the version of Python."""
-    from importlib.metadata import version
+    """Return a digest of the code, the numerical libraries and the version of Python.
 
-    versions = [f"{name} {version(name)}" for name in NUMERICAL_LIBRARIES]
+    It is empty if plugins are installed, which may have any code.
+    """
+    if installed_plugins():
+        return ""
+    versions = [f"{name} {version_of(name)}" for name in NUMERICAL_LIBRARIES]
     code = package_digest()
     return content_digest("\n".join([code, platform.python_version(), *versions]).encode())
 
 
-def remember_complete(folder: Path, before: str) -> None:
-    """Store that the journal and the manifest of a folder agree, so that ``status`` reads one file.
-
-    Call it at the end of a run, while the folder is locked and the journal is closed.
-
-    Parameters
-    ----------
-    folder : Path
-    before : str
-        ``installation()`` from before the run read any code, which may be edited meanwhile.
-    """
-    from importlib.metadata import entry_points
-
-    (folder / _COMPLETE).unlink(missing_ok=True)
-    # Installed plugins may have any code.
-    digest = None if entry_points(group="greedyexp.plugins") else _complete_digest(folder, before)
-    if digest:
-        # Without the file, the journal is read.
-        with suppress(StorageError):
-            write_text(folder / _COMPLETE, digest)
-
-
 def _known_complete(folder: Path, manifest: dict[str, Any]) -> bool:
-    """Return True if the counts of the manifest are those that the journal would give."""
-    try:
-        known = (folder / _COMPLETE).read_text(encoding="utf-8")
-        return not manifest["replicates"]["missing"] and known == _complete_digest(
-            folder, installation()
-        )
-    except (OSError, ValueError, KeyError, TypeError, ImportError):
-        return False
-
-
-def _complete_digest(folder: Path, installed: str) -> str | None:
-    """Return a digest of all that decides which replicates are finished; None if not known.
+    """Return True if the journal would give the counts of the manifest: everything is finished.
 
     Data files and plugins may be anywhere, packages of algorithms may have another version, and a
     log beside the journal may have further rows.
     """
     log = folder / f"{JOURNAL}-wal"
-    uncertain = [(folder / name).exists() for name in (UNFINISHED, FINISHED, PLUGINS)]
+    uncertain = [(folder / name).exists() for name in (NEXT, UNFINISHED, FINISHED, PLUGINS)]
     # Reading a journal leaves an empty log.
-    uncertain += [log.exists() and log.stat().st_size > 0]
-    manifest = read_manifest(folder)
-    if any(uncertain) or manifest["data_files"] or manifest["packages"].keys() - set(LIBRARIES):
-        return None
-    total = hashlib.sha256(installed.encode())
-    for name in (MANIFEST, CONFIG, JOURNAL):
-        total.update(f"\n{(folder / name).stat().st_size}\n".encode())
-        with (folder / name).open("rb") as stream:
-            while block := stream.read(1 << 20):
-                total.update(block)
-    return total.hexdigest()
+    uncertain += [log.exists() and log.stat().st_size > 0, bool(manifest.get("data_files"))]
+    uncertain += [bool(manifest.get("packages", {}).keys() - set(LIBRARIES))]
+    made_by = manifest.get("installation")
+    if any(uncertain) or not made_by or manifest["replicates"]["missing"]:
+        return False
+    # An edited file may be one that can no longer be read.
+    if manifest.get("config") != file_digest(folder / CONFIG) or made_by != installation():
+        return False
+    # No other file is needed beside the journal, and none is left there.
+    address = f"{(folder / JOURNAL).resolve().as_uri()}?mode=ro&immutable=1"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as journal:
+        return rows_digest(journal) == manifest.get("journal")
+    return False
 
 
-def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
+def _from_journal(home: RunFolder, manifest: dict[str, Any]) -> FolderStatus:
     # Imported here: a folder without a journal is read without them.
     import numpy as np
 
+    from greedyexp.algorithms.peers.estimator import only_reading
     from greedyexp.datasets.own import relative_to
     from greedyexp.runner.journal import Journal
     from greedyexp.runner.plan import Census, Plan
 
-    unfinished = (folder / UNFINISHED / CONFIG).is_file()
-    with Journal(folder, read_only=True) as journal:
-        experiment = experiment_of(folder, journal.origin)
+    folder = home.path
+    with only_reading(), Journal(folder, read_only=True) as journal:
+        experiment = home.last_experiment(journal.origin)
         with relative_to(experiment.folder):
             plan = Plan(experiment, shard=journal.shard)
             plan.grow_fully(journal)
@@ -261,7 +219,7 @@ def _from_journal(folder: Path, manifest: dict[str, Any]) -> FolderStatus:
         seconds_spent=census.seconds,
         seconds_left=seconds_left(plan.counts - counts, counts, seconds, jobs),
         bytes_on_disk=_size(folder),
-        unfinished=unfinished,
+        unfinished=home.unfinished is not None,
     )
 
 
@@ -296,73 +254,6 @@ def _mean(total: np.ndarray, count: np.ndarray, otherwise: float | np.ndarray) -
     import numpy as np
 
     return np.where(count > 0, total / np.maximum(count, 1), otherwise)
-
-
-def settings_of(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the configuration file of the last run in a folder, finished or not, and its content.
-
-    Raises
-    ------
-    StorageError
-        If there is none, or it cannot be read.
-    """
-    from greedyexp.experiment.design import read_design
-
-    unfinished = folder / UNFINISHED / CONFIG
-    config = unfinished if unfinished.is_file() else find(folder, CONFIG)
-    text = read_config(config)
-    return config, dict(read_design(text, config, "").settings)
-
-
-def experiment_of(folder: Path, origin: Path | None) -> Experiment:
-    """Return the experiment of the last run in a folder, without claims, figures and tables.
-
-    Parameters
-    ----------
-    folder : Path
-    origin : Path or None
-        Base folder of the paths of its data files, as in the journal.
-
-    Raises
-    ------
-    StorageError
-        If the settings cannot be read.
-    ConfigError, PluginError
-        If they can no longer be used.
-    """
-    config, settings = settings_of(folder)
-    # While a state is replaced, its files are in two places.
-    place = config.parent if config.parent.name == UNFINISHED else folder
-    return _reloaded(settings, place, origin or folder)
-
-
-def finished_experiment(folder: Path, settings: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of the settings in a run folder with a table; see ``experiment_of``.
-
-    Relative paths of its data start from the folder of the experiment file if the run was made on
-    this machine, and otherwise from the run folder, also if the journal cannot be read.
-    """
-    from greedyexp.runner.journal import Journal
-
-    origin = None
-    if (folder / JOURNAL).is_file():
-        with suppress(StorageError), Journal(folder, read_only=True) as journal:
-            origin = journal.origin
-    return _reloaded(dict(settings), folder, origin or folder)
-
-
-def _reloaded(settings: dict[str, Any], place: Path, origin: Path) -> Experiment:
-    """Return the experiment of settings, with plugins in ``place`` and data in ``origin``."""
-    from greedyexp import config as experiments
-
-    if isinstance(settings.get("plugins"), list):
-        found = [find(place, str(name)).resolve() for name in settings["plugins"]]
-        settings["plugins"] = [str(path) for path in found]
-    folder = place.parent if place.name == UNFINISHED else place
-    start = origin if origin.is_dir() else folder.resolve()
-    # The profile has already been applied to resolved settings, so any name is correct.
-    with placed_in(find(place, CONFIG)):
-        return experiments.reload(settings, profile=experiments.PROFILES[0], folder=start.resolve())
 
 
 def _size(folder: Path) -> int:

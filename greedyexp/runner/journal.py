@@ -11,23 +11,27 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from greedyexp.core.errors import StorageError
+from greedyexp.core.files import refuse_link, unwritable
+from greedyexp.core.run_files import JOURNAL
 from greedyexp.protocols.base import Outcome, Status
+from greedyexp.runner.files import rows_digest
 from greedyexp.runner.seeds import canonical_json
 from greedyexp.runner.shards import WHOLE, Shard
-from greedyexp.runner.state import JOURNAL
 
 NAME = JOURNAL
-SCHEMA = "2"
-# This format lacks the column fit_seconds, which is added when the journal is opened for writing.
-_SCHEMA_WITHOUT_FITS = "1"
+SCHEMA = "3"
+# Journals of these formats are read, and converted when they are opened for writing. The first
+# lacks the column fit_seconds. In both, the checksum of a row leaves out its seconds.
+_EARLIER = ("1", "2")
 
 # Variables of one SQL statement; old versions of SQLite allow 999.
 _MOST_VARIABLES = 500
@@ -75,6 +79,25 @@ class Journal:
     def __init__(self, folder: Path, *, read_only: bool = False):
         self.path = folder / NAME
         self._fits = "fit_seconds"
+        for end in ("", "-wal", "-shm"):
+            file = self.path.with_name(f"{NAME}{end}")
+            refuse_link(file, folder)
+            with suppress(FileNotFoundError):
+                # A folder has several names, and SQLite refuses it.
+                linked = file.is_file() and file.stat().st_nlink > 1
+                if linked and (end or not read_only):
+                    raise StorageError(
+                        "this file has a second name elsewhere, and both would be changed.",
+                        place=str(file),
+                        remedy="Replace it by a copy.",
+                    )
+        # The journal of a run never has such a file, which can name a file that SQLite deletes.
+        if os.path.lexists(self.path.with_name(f"{NAME}-journal")):
+            raise StorageError(
+                f"the file {NAME}-journal does not belong to a run.",
+                place=str(folder),
+                remedy="Remove it.",
+            )
         with _storage_errors(self.path):
             if read_only:
                 address = f"{self.path.resolve().as_uri()}?mode=ro{_unwritable(self.path)}"
@@ -84,6 +107,8 @@ class Journal:
         try:
             with _storage_errors(self.path):
                 self._open(read_only)
+            # A reader does not mind if the file is moved.
+            self._file = None if read_only else self.path.stat()
         except BaseException:
             self._db.close()
             raise
@@ -92,13 +117,46 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._db.close()
+        try:
+            self._require_in_place()
+        finally:
+            self._db.close()
+
+    def _require_in_place(self) -> None:
+        """Raise ``StorageError`` if the file was removed, moved or replaced since it was opened.
+
+        SQLite goes on with a file that has no name and is lost in the end. Its replicates are
+        therefore written to a new file.
+        """
+        with suppress(OSError):
+            if self._file is None or os.path.samestat(self.path.stat(), self._file):
+                return
+        self._file, copy = None, self.path
+        try:
+            if copy.exists() or not copy.parent.is_dir():
+                copy = Path(tempfile.mkdtemp(prefix="greedyexp-")) / NAME
+        except OSError as error:
+            raise unwritable(Path(tempfile.gettempdir()), error) from error
+        with _storage_errors(copy), closing(sqlite3.connect(copy)) as saved:
+            self._db.backup(saved)
+        remedy = "The same command continues the run."
+        if copy != self.path:
+            remedy = (
+                f"Move {copy} to the folder of the run; the same command then continues the run."
+            )
+        raise StorageError(
+            "somebody has removed, moved or replaced the journal during the run; its replicates are"
+            f" in {copy}.",
+            place=str(self.path),
+            remedy=remedy,
+        )
 
     def add(self, entries: Iterable[JournalEntry]) -> None:
         """Write entries in one transaction; an entry replaces an older one of the same key."""
         rows = [
-            (entry.key, *_packed(entry), entry.seconds, entry.outcome.fit_seconds)
+            (entry.key, *texts, _checksum(texts, times), *times)
             for entry in entries
+            for texts, times in [(_texts(entry), _times(entry))]
         ]
         with self.transaction():
             self._db.executemany(
@@ -121,6 +179,7 @@ class Journal:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+        self._require_in_place()
 
     def remember_components(self, contents: Mapping[bytes, Any]) -> None:
         """Store what keys consist of, by the hashes of the components; the last are the latest."""
@@ -135,7 +194,7 @@ class Journal:
             return {}
         with _storage_errors(self.path):
             found = self._db.execute("SELECT digest, content FROM components ORDER BY rowid")
-            return {component: json.loads(content) for component, content in found}
+            return {component: self._data(content) for component, content in found}
 
     @property
     def fully_recorded(self) -> bool:
@@ -148,17 +207,26 @@ class Journal:
         with _storage_errors(self.path):
             return self._db.execute("SELECT 1 FROM outcomes LIMIT 1").fetchone() is None
 
+    @property
+    def digest(self) -> str:
+        """A digest of all rows."""
+        with _storage_errors(self.path):
+            return rows_digest(self._db)
+
     def everything(self) -> Iterator[list[JournalEntry]]:
         """Yield all entries, of any experiment, in lists of moderate length."""
         with _storage_errors(self.path):
-            found = self._db.execute(f"SELECT {self._columns} FROM outcomes")
+            found = self._db.execute(f"SELECT {self._columns} FROM outcomes")  # noqa: S608 - constant names
             while rows := found.fetchmany(_MOST_VARIABLES):
                 yield [self._unpacked(row) for row in rows]
 
     def timings(self, keys: Sequence[bytes]) -> dict[bytes, Timing]:
         """Return status and seconds of each finished replicate among these keys."""
         found = self._select(f"key, status, seconds, {self._fits}", keys)
-        return {key: Timing(self._status(name), *seconds) for key, name, *seconds in found}
+        return {
+            key: Timing(self._status(name), *self._seconds(seconds))
+            for key, name, *seconds in found
+        }
 
     def entries(self, keys: Sequence[bytes]) -> dict[bytes, JournalEntry]:
         """Return the entry of each finished replicate among these keys."""
@@ -197,7 +265,10 @@ class Journal:
         return str(found[0]) if found else None
 
     def _open(self, read_only: bool) -> None:
-        tables = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master")}
+        # A file of somebody else may have views and triggers, which run code of SQL.
+        self._db.execute("PRAGMA trusted_schema=OFF")
+        found = dict(self._db.execute("SELECT name, type FROM sqlite_master WHERE type != 'index'"))
+        tables = set(found) if set(found.values()) <= {"table"} else {"a view or a trigger"}
         if tables or read_only:
             self._check(tables)
         # After the check: setting the mode writes to the file, which may belong to another program.
@@ -206,8 +277,8 @@ class Journal:
             self._db.execute("PRAGMA synchronous=NORMAL")
         if not tables and not read_only:
             self._create()
-        elif self._fits == "NULL" and not read_only:
-            self._add_fits()
+        elif not read_only:
+            self._convert()
         self._has_components = not read_only or "components" in tables
         if not read_only and "components" not in tables:
             self._add_components()
@@ -221,7 +292,7 @@ class Journal:
                 remedy="Move it to another folder and run again.",
             )
         found = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-        if found is None or found[0] not in (SCHEMA, _SCHEMA_WITHOUT_FITS):
+        if found is None or found[0] not in (SCHEMA, *_EARLIER):
             raise StorageError(
                 f"the journal has format {found[0] if found else 'unknown'}; this version of"
                 f" greedyexp writes format {SCHEMA}.",
@@ -230,15 +301,27 @@ class Journal:
                 " again.",
             )
         (verdict,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        computed = [
+            table
+            for table in tables
+            for column in self._db.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
+            if column != (0,)
+        ]
+        if computed:
+            verdict = f"table '{computed[0]}' has computed columns"
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
-        if found[0] == _SCHEMA_WITHOUT_FITS:
+        self._schema = found[0]
+        if self._schema == "1":
             self._fits = "NULL"
 
-    def _add_fits(self) -> None:
-        """Convert a journal of the previous format; its replicates have no seconds of fits."""
+    def _convert(self) -> None:
+        """Convert a journal of an earlier format; its rows keep their checksums."""
+        if self._schema == SCHEMA:
+            return
         self._db.execute("BEGIN IMMEDIATE")
-        self._db.execute("ALTER TABLE outcomes ADD COLUMN fit_seconds REAL")
+        if self._fits == "NULL":
+            self._db.execute("ALTER TABLE outcomes ADD COLUMN fit_seconds REAL")
         self._db.execute("UPDATE meta SET value = ? WHERE name = 'schema'", (SCHEMA,))
         self._db.execute("COMMIT")
         self._fits = "fit_seconds"
@@ -272,7 +355,8 @@ class Journal:
             marks = ",".join("?" * len(some))
             with _storage_errors(self.path):
                 found = self._db.execute(
-                    f"SELECT {columns} FROM outcomes WHERE key IN ({marks})", some
+                    f"SELECT {columns} FROM outcomes WHERE key IN ({marks})",  # noqa: S608
+                    some,
                 ).fetchall()
             yield from found
 
@@ -283,11 +367,35 @@ class Journal:
             raise _damaged(self.path, f"there is no status '{name}'") from None
 
     def _unpacked(self, row: tuple[Any, ...]) -> JournalEntry:
-        key, status, message, facts, rows, checksum, seconds, fit_seconds = row
-        if checksum != _checksum(status, message, facts, rows):
+        key, status, message, facts, rows, checksum, *times = row
+        texts = status, message, facts, rows
+        whole = all(isinstance(text, str) for text in texts)
+        if not whole or checksum not in (_checksum(texts, times), _checksum(texts)):
             raise _damaged(self.path, "a row does not match its checksum")
-        outcome = Outcome(self._status(status), message, json.loads(rows), fit_seconds)
-        return JournalEntry(key, outcome, json.loads(facts), seconds)
+        cells, known = self._data(rows), self._data(facts)
+        if not isinstance(cells, list) or not all(map(_are_cells, [known, *cells])):
+            raise _damaged(self.path, "a row is not that of a replicate")
+        seconds, fit_seconds = self._seconds(times)
+        outcome = Outcome(self._status(status), message, cells, fit_seconds)
+        return JournalEntry(key, outcome, known, seconds)
+
+    def _data(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _damaged(self.path, f"a text is not JSON ({error})") from None
+
+    def _seconds(self, times: Sequence[Any]) -> Sequence[Any]:
+        if all(isinstance(time, float) for time in times if time is not None):
+            return times
+        raise _damaged(self.path, "the time of a row is not a number")
+
+
+def _are_cells(row: Any) -> bool:
+    """Return True for a mapping of names to numbers and texts."""
+    return isinstance(row, dict) and all(
+        value is None or isinstance(value, (str, int, float)) for value in row.values()
+    )
 
 
 def _unwritable(path: Path) -> str:
@@ -301,21 +409,28 @@ def _unwritable(path: Path) -> str:
     return "" if used or os.access(path.parent, os.W_OK) else "&immutable=1"
 
 
-def _packed(entry: JournalEntry) -> tuple[str, str, str, str, int]:
+def _texts(entry: JournalEntry) -> tuple[str, str, str, str]:
     outcome = entry.outcome
     # json writes floats by repr, which is read back as the same number.
-    texts = (
+    return (
         outcome.status.value,
         outcome.message,
         json.dumps(entry.facts, separators=(",", ":")),
         json.dumps(outcome.rows, separators=(",", ":")),
     )
-    return (*texts, _checksum(*texts))
 
 
-def _checksum(*texts: str) -> int:
-    # SQLite detects damage to its own structure but not to the text of a cell.
-    return zlib.crc32("\0".join(texts).encode("utf-8", "surrogatepass"))
+def _times(entry: JournalEntry) -> list[float | None]:
+    """Return the seconds of an entry as SQLite returns them."""
+    times = (entry.seconds, entry.outcome.fit_seconds)
+    return [None if time is None else float(time) for time in times]
+
+
+def _checksum(texts: Iterable[str], times: Iterable[float | None] = ()) -> int:
+    """Return the checksum of a row; rows of earlier formats have one without their times."""
+    # SQLite detects damage to its own structure but not to the content of a cell.
+    content = "\0".join([*texts, *map(repr, times)])
+    return zlib.crc32(content.encode("utf-8", "surrogatepass"))
 
 
 def _damaged(path: Path, reason: str) -> StorageError:
@@ -333,11 +448,16 @@ def _storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        # SQLite calls some damages an operational error, too: texts of other bytes, and names.
+        if "UTF-8" in str(error):
+            raise _damaged(path, "a text is not UTF-8") from error
+        if "no such" in str(error):
+            raise _damaged(path, str(error)) from error
         raise StorageError(
             f"the journal cannot be used: {error}.",
             place=str(path),
             remedy="Check free space and permissions. Replicates in the journal are kept, and the"
             " same command continues the run.",
         ) from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise _damaged(path, str(error)) from error

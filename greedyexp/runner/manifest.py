@@ -16,20 +16,26 @@ from typing import Any
 import greedyexp
 from greedyexp.core import registry
 from greedyexp.core.errors import StorageError
+from greedyexp.core.files import write_text
 from greedyexp.core.packages import version_of
+from greedyexp.core.run_files import CONFIG, DRAFT
+from greedyexp.experiment.design import read_design
 from greedyexp.experiment.model import Experiment
+from greedyexp.experiment.stored_parts import described
 from greedyexp.protocols.base import Status
+from greedyexp.runner.code_version import SourceFile, surroundings
 from greedyexp.runner.engine import Engine
-from greedyexp.runner.files import LIBRARIES, write_text
+from greedyexp.runner.files import LIBRARIES, file_digest
 from greedyexp.runner.plan import Census
+from greedyexp.runner.run_contents import digests_of
+from greedyexp.runner.run_folder import RunFolder
 from greedyexp.runner.shards import WHOLE, Shard
-from greedyexp.runner.state import MANIFEST, digests_of, read_manifest
 
 _UNCOMMITTED = " with uncommitted changes"
 # What a manifest says of each run whose results were merged.
 _OF_RUN = (
     *("shard", "engine", "jobs", "cluster", "mixed_versions", "git", "greedyexp", "python"),
-    *("packages", "blas", "machine"),
+    *("packages", "environment", "blas", "machine"),
     *("started", "finished", "wall_seconds", "cpu_seconds"),
 )
 
@@ -48,6 +54,8 @@ class Manifest:
     merged : list of dict, optional
         What the manifest says of each run whose results were merged here (see ``merged_runs``); by
         default what the previous manifest of the folder says.
+    code : dict of Path to SourceFile, optional
+        Files of code as they were when first read.
     """
 
     def __init__(
@@ -57,10 +65,12 @@ class Manifest:
         engine: Engine,
         shard: Shard = WHOLE,
         merged: list[dict[str, Any]] | None = None,
+        code: dict[Path, SourceFile] | None = None,
     ):
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
         self._engine = engine
+        self._points = experiment.points
         self._content: dict[str, Any] = {
             "name": experiment.name,
             "profile": experiment.profile,
@@ -69,13 +79,13 @@ class Manifest:
             "engine": engine.name,
             "jobs": engine.jobs,
             **({} if shard == WHOLE else {"shard": str(shard)}),
-            **provenance(folder, experiment),
+            **provenance(folder, experiment, code),
             "started": _utc_now(),
         }
         if merged is None:
             # A damaged manifest is replaced.
             with suppress(StorageError):
-                merged = read_manifest(folder).get("merged")
+                merged = RunFolder(folder).manifest().get("merged")
         if merged:
             self._content["merged"] = merged
 
@@ -87,8 +97,10 @@ class Manifest:
         *,
         data_files: dict[str, str],
         interrupted: bool,
+        installation: str,
+        journal: str,
     ) -> None:
-        """Write ``manifest.json`` next to the settings and tables that it describes.
+        """Write the manifest next to the settings and tables that it describes; see ``next_state``.
 
         Parameters
         ----------
@@ -100,6 +112,13 @@ class Manifest:
             Number of replicates that this run computed.
         data_files : dict of str to str
             SHA-256 of each data file by its name in the settings.
+        interrupted : bool
+        installation : str
+            ``folder_status.installation()`` from before the run read any code, which may be edited
+            meanwhile.
+        journal : str
+            Digest of the rows of the journal. While both digests agree, and that of
+            ``config.yaml``, ``status`` reads the manifest.
         """
         self._content |= {
             "jobs": self._engine.jobs,
@@ -119,9 +138,16 @@ class Manifest:
             },
             "data_files": data_files,
             "digests": digests_of(home),
+            "config": file_digest(home / CONFIG),
+            "installation": installation,
+            "journal": journal,
         }
+        config = home / CONFIG
+        parts = described(read_design(config.read_text("utf-8"), config, ""), self._points)
+        if parts:
+            self._content["parts"] = parts
         text = json.dumps(self._content, indent=2, ensure_ascii=False)
-        write_text(home / MANIFEST, f"{text}\n")
+        write_text(home / DRAFT, f"{text}\n")
 
 
 def merged_runs(folder: Path) -> list[dict[str, Any]]:
@@ -133,7 +159,7 @@ def merged_runs(folder: Path) -> list[dict[str, Any]]:
         The last run of the folder, with its machine, versions and times, if it computed anything;
         and the runs whose results were merged there before. Empty if the folder has no manifest.
     """
-    manifest = read_manifest(folder)
+    manifest = RunFolder(folder).manifest()
     known: list[dict[str, Any]] = list(manifest.get("merged", ()))
     if manifest.get("replicates", {}).get("computed"):
         kept = {key: manifest[key] for key in _OF_RUN if key in manifest}
@@ -141,7 +167,9 @@ def merged_runs(folder: Path) -> list[dict[str, Any]]:
     return known
 
 
-def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
+def provenance(
+    folder: Path, experiment: Experiment, code: dict[Path, SourceFile] | None = None
+) -> dict[str, Any]:
     """Return the versions of code and libraries, and the machine.
 
     Parameters
@@ -150,9 +178,14 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
         The results folder ``<out>/<name>/<profile>``. Changes below ``<out>`` come from runs and
         do not make the repository dirty.
     experiment : Experiment
-        The packages that its algorithms use are added to the libraries.
+        The packages that its algorithms use and its plugins import are added to the libraries.
+    code : dict of Path to SourceFile, optional
+        Files of code as they were when first read.
     """
-    used = {name: version_of(name) for name in LIBRARIES}
+    # A copy, since files that are read only now do not count for rows.
+    plugins = [Path(os.path.realpath(plugin)) for plugin in experiment.plugins]
+    around = surroundings(plugins, dict(code or {}))
+    used = {name: version_of(name) for name in LIBRARIES} | around.packages
     for spec in experiment.algorithms:
         used |= registry.find("algorithm", spec.name).packages_of(spec.params)
     out = folder.resolve().parent.parent
@@ -161,6 +194,7 @@ def provenance(folder: Path, experiment: Experiment) -> dict[str, Any]:
         "greedyexp": greedyexp.__version__,
         "python": platform.python_version(),
         "packages": used,
+        **({"environment": around.variables} if around.variables else {}),
         "blas": blas(),
         "machine": {
             "system": f"{platform.system()} {platform.release()}",

@@ -12,25 +12,23 @@ from typing import Any
 
 from greedyexp.config.run_names import changes
 from greedyexp.core.errors import StorageError
+from greedyexp.core.files import folder_lock, make_folder
+from greedyexp.core.run_files import JOURNAL
+from greedyexp.core.stored import RESTORE
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.messages import show
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.engine import SerialEngine
-from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, settings_digest
-from greedyexp.runner.folder_status import (
-    experiment_of,
-    installation,
-    remember_complete,
-    settings_of,
-)
+from greedyexp.runner.files import ROW_SETTINGS, settings_digest
+from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest, merged_runs, provenance, version_changes
-from greedyexp.runner.next_state import next_state
+from greedyexp.runner.next_state import next_state, refuse_other_files
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Plan
+from greedyexp.runner.run_folder import RunFolder
 from greedyexp.runner.shards import WHOLE, Shard
-from greedyexp.runner.state import CONFIG, JOURNAL, MANIFEST, UNFINISHED, find, read_manifest
 
 # These depend on the machine: on its speed, its memory and its disk.
 _WITHOUT_RESULT = (Status.ERROR, Status.TIMEOUT)
@@ -94,21 +92,22 @@ class _Source:
 
     @classmethod
     def read(cls, folder: Path) -> _Source:
-        if not (folder / JOURNAL).is_file():
+        home = RunFolder(folder)
+        if not home.has_journal:
             raise StorageError(
                 "there is no journal here, so its replicates cannot be merged.",
                 place=str(folder),
                 remedy=f"Give run folders with their {JOURNAL}.",
             )
-        config, settings = settings_of(folder)
+        config, settings = home.last_settings()
         # Until a run is finished, the manifest is that of the run before.
-        manifest = {} if config.parent.name == UNFINISHED else read_manifest(folder)
+        manifest = {} if config.parent == home.unfinished else home.manifest()
         known = manifest.get("digests", {}).get("settings")
         if known and known != settings_digest(config.read_text(encoding="utf-8")):
             raise StorageError(
                 "these are not the settings of the run: the file has been changed since.",
                 place=str(config),
-                remedy="Restore the file, or run the experiment again.",
+                remedy=RESTORE,
             )
         with Journal(folder, read_only=True) as journal:
             profile = journal.profile or manifest.get("profile")
@@ -137,7 +136,8 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     StorageError
         If folders are of different experiments, profiles or versions of the code, have two
         different results of one replicate, or cannot be read or written; or if ``into`` is inside
-        one of them, has files and is not a run folder, or is a run folder without its journal.
+        one of them, has files of the user in the places of those of a run, or is a run folder
+        without its journal.
     ConfigError, DataError, PluginError
         If the experiment can no longer be loaded.
     """
@@ -151,27 +151,32 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
                 place=str(into),
                 remedy="Merge into a folder of its own.",
             )
-    _refuse_other_files(into)
+    _refuse_without_journal(into)
     sources = [_Source.read(folder) for folder in distinct.values()]
     _refuse_other_experiments(sources, into)
     first = sources[0]
     with Journal(first.folder, read_only=True) as journal:
-        experiment = experiment_of(first.folder, journal.origin)
+        experiment = RunFolder(first.folder).last_experiment(journal.origin)
     profile = next((one.profile for one in sources if one.profile), into.resolve().name)
     experiment = replace(experiment, profile=profile)
     config_text = first.config.read_text(encoding="utf-8")
-    plugins = plugin_sources(experiment.plugins).files
+    plugins = plugin_sources(experiment.plugins)
     with relative_to(experiment.folder):
         plan = Plan(experiment)
         for source in sources:
             _refuse_other_code(source, plan)
         runs = _runs([*distinct.values()], into)
         make_folder(into)
+        plugins.remember(into)
         with folder_lock(into):
+            refuse_other_files(into, experiment.name)
             with Journal(into) as journal:
                 added = _unite(sources, journal, plan)
-                with next_state(into, config_text, plugins) as home:
-                    manifest = Manifest(experiment, into, _NothingComputed(), merged=runs)
+                with next_state(into, config_text, plugins.files) as home:
+                    code = plan.files.code
+                    manifest = Manifest(
+                        experiment, into, _NothingComputed(), merged=runs, code=code
+                    )
                     journal.remember(experiment.folder, profile, WHOLE)
                     plan.grow_fully(journal)
                     census = plan.census(journal)
@@ -182,9 +187,10 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
                         0,
                         data_files=plan.files.checksums(),
                         interrupted=False,
+                        installation=installed,
+                        journal=journal.digest,
                     )
                 incomplete = _incomplete(sources, plan, journal) if census.missing else ()
-            remember_complete(into, installed)
     return Merged(
         name=experiment.name,
         profile=profile,
@@ -200,19 +206,12 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
     )
 
 
-def _refuse_other_files(into: Path) -> None:
-    """Raise ``StorageError`` if a folder has files that a merge would replace and not keep."""
-    if not into.is_dir() or (into / JOURNAL).is_file():
-        return
-    if find(into, MANIFEST).is_file():
+def _refuse_without_journal(into: Path) -> None:
+    """Raise ``StorageError`` if a merge would replace the replicates of a run and not keep them."""
+    home = RunFolder(into)
+    if home.has_manifest and not home.has_journal:
         raise StorageError(
             f"this run folder has no {JOURNAL}, so its replicates would be lost.",
-            place=str(into),
-            remedy="Merge into a new folder.",
-        )
-    if any(not path.name.startswith(".") for path in into.iterdir()):
-        raise StorageError(
-            "this folder has other files, which the files of a run could replace.",
             place=str(into),
             remedy="Merge into a new folder.",
         )
@@ -222,7 +221,8 @@ def _refuse_other_experiments(sources: Sequence[_Source], into: Path) -> None:
     """Raise ``StorageError`` unless all folders, with the target, are of one experiment."""
     first = sources[0]
     others = list(sources[1:])
-    if (into / JOURNAL).is_file() and find(into, CONFIG).is_file():
+    home = RunFolder(into)
+    if home.has_journal and home.has_settings:
         others.append(_Source.read(into))
     for other in others:
         differing = changes(first.settings, other.settings, ("name", *ROW_SETTINGS))
@@ -253,7 +253,8 @@ def _refuse_other_code(source: _Source, plan: Plan) -> None:
     if found >= known:
         return
     differing = version_changes(source.manifest, provenance(source.folder, plan.experiment))
-    what = "; ".join(differing) or "the code of a part, a plugin or a data file"
+    unknown = "the code of a part, a plugin, a data file or an environment variable"
+    what = "; ".join(differing) or unknown
     raise StorageError(
         f"{known - found} of its {known} replicates were computed by other code or from other data"
         f" than are here ({what}).",

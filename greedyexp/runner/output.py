@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from greedyexp.runner.files import replacing
+from greedyexp.core.files import replacing
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.rows import Rows, Write
 
 # Larger tables (in bytes) are compressed, since they are committed to repositories.
-LARGE = 5_000_000
+LARGE = 1_000_000
 
 
 def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
@@ -41,7 +41,7 @@ def write_tables(plan: Plan, journal: Journal, folder: Path) -> Path:
 
 
 def _store(target: Path, fill: Callable[[Write], None]) -> Path:
-    """Write a table, compress it if it is large, and remove the other variant."""
+    """Write a table, and compress it if it is large."""
     packed = target.with_name(f"{target.name}.gz")
     with replacing(target) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
@@ -50,7 +50,6 @@ def _store(target: Path, fill: Callable[[Write], None]) -> Path:
         size = stream.tell()
         text.detach()
     if size <= LARGE:
-        packed.unlink(missing_ok=True)
         return target
     with (
         target.open("rb") as source,
@@ -58,6 +57,6 @@ def _store(target: Path, fill: Callable[[Write], None]) -> Path:
         # Without time and file name in the header, equal tables give equal bytes.
         gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed,
     ):
-        shutil.copyfileobj(source, compressed, 1 << 20)
+        shutil.copyfileobj(source, compressed)
     target.unlink()
     return packed

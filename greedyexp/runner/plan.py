@@ -19,7 +19,7 @@ from greedyexp.runner.shards import WHOLE, Shard
 from greedyexp.runner.work import Batch, Find, Found, Item, Result, Slot
 
 if TYPE_CHECKING:
-    from greedyexp.claims.looks import Verdicts
+    from greedyexp.claims.judging import Verdicts
 
 # Replicates read from the journal at a time.
 _CHUNK = 500

@@ -18,32 +18,8 @@ _UNKNOWN_LEFT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{postfix}]"
 
 
-class Pace:
-    """The pace of a run since its workers were ready."""
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-        self._finished = 0
-
-    def advance(self, done: int) -> None:
-        """Count finished replicates.
-
-        The first results include the start of the workers, which says nothing of the others.
-        """
-        if self._since is not None:
-            self._finished += done
-        elif done:
-            self._since = time.monotonic()
-
-    def seconds_left(self, left: int) -> float | None:
-        """Return the time of the remaining replicates; None if it cannot be known yet."""
-        if self._since is None or self._finished < _FEWEST:
-            return None
-        return (time.monotonic() - self._since) / self._finished * left
-
-
-class Bar:
-    """A tqdm bar; in a notebook it is a widget if ipywidgets is installed.
+class _Progress:
+    """The replicates of a run that are finished, and their pace since its workers were ready.
 
     Parameters
     ----------
@@ -52,6 +28,36 @@ class Bar:
         Number of all replicates, and of those finished by earlier runs.
     open_ended : bool
         True if the total may grow, so the time left is unknown.
+    """
+
+    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
+        self._title, self._total, self._earlier = title, total, done
+        self._open_ended = open_ended
+        self._computed = self._failed = self._before = 0
+        self._since: float | None = None
+
+    def _count(self, done: int, failed: int) -> None:
+        """Count finished replicates and, among them, those that failed."""
+        self._computed += done
+        self._failed += failed
+        if self._since is None and done:
+            # These include the start of the workers, which says nothing of the others.
+            self._since, self._before = time.monotonic(), self._computed
+
+    def _seconds_left(self) -> float | None:
+        """Return the time of the remaining replicates; None if it cannot be known yet."""
+        paced = self._computed - self._before
+        if self._since is None or paced < _FEWEST or self._open_ended:
+            return None
+        left = self._total - self._earlier - self._computed
+        return (time.monotonic() - self._since) / paced * left
+
+
+class Bar(_Progress):
+    """A tqdm bar; in a notebook it is a widget if ipywidgets is installed.
+
+    Parameters
+    ----------
     hidden : bool
         Show nothing.
     """
@@ -59,12 +65,9 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
     ):
+        super().__init__(title, total, done, open_ended=open_ended)
         # The import of `tqdm.auto` takes long, so terminals do without.
         tqdm = import_module("tqdm.auto" if in_notebook() else "tqdm").tqdm
-
-        self._failed = 0
-        self._open_ended = open_ended
-        self._pace = Pace()
         # `initial` excludes earlier runs from the rate and the time left. A closed terminal does
         # not end the run: tqdm ignores its errors.
         self._bar = tqdm(
@@ -78,19 +81,18 @@ class Bar:
         )
 
     def advance(self, done: int, failed: int) -> None:
-        """Count finished replicates, of which ``failed`` have failed."""
-        self._failed += failed
+        """Count finished replicates and, among them, those that failed."""
+        self._count(done, failed)
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
-        self._pace.advance(done)
-        if self._pace.seconds_left(1) is not None and not self._open_ended:
+        if self._seconds_left() is not None:
             # The default format of tqdm includes the time left.
             self._bar.bar_format = None
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
         """Set the total number of replicates after the results have led to more."""
-        self._bar.total = total
+        self._total = self._bar.total = total
         self._bar.refresh()
 
     def close(self) -> None:
@@ -98,21 +100,15 @@ class Bar:
         self._bar.close()
 
 
-class Lines:
+class Lines(_Progress):
     """Print a line every few seconds, for logs and pipes; the interface is that of ``Bar``."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
-        self._title, self._total, self._done = title, total, done
-        self._open_ended = open_ended
-        self._computed = 0
-        self._failed = 0
-        self._pace = Pace()
+        super().__init__(title, total, done, open_ended=open_ended)
         self._next = time.monotonic() + _FIRST
 
     def advance(self, done: int, failed: int) -> None:
-        self._computed += done
-        self._failed += failed
-        self._pace.advance(done)
+        self._count(done, failed)
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _EVERY
@@ -128,14 +124,12 @@ class Lines:
     def _print(self) -> None:
         from tqdm import tqdm
 
-        done = self._done + self._computed
+        done = self._earlier + self._computed
         share = "requested so far" if self._open_ended else f"{done / self._total:.0%}"
         line = f"{self._title}: {done}/{self._total} ({share})"
         if self._failed:
             line += f", {self._failed} failed"
-        left = self._total - done
-        seconds = self._pace.seconds_left(left)
-        if left and seconds is not None and not self._open_ended:
+        if seconds := self._seconds_left():
             line += f", about {tqdm.format_interval(seconds)} left"
         announce(line)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from greedyexp.config.run_names import changes
 from greedyexp.core import registry
 from greedyexp.core.listing import listed
 from greedyexp.datasets.own import locate
-from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.fingerprint import RUNNER_MODULES
 from greedyexp.runner.plan import Plan
@@ -20,6 +22,51 @@ from greedyexp.runner.plan import Plan
 _MOST_FILES = 4
 
 Content = dict[str, Any]
+
+
+class _PointContent(BaseModel):
+    kind: Literal["point"]
+    generator: str
+    params: dict[str, Any]
+    files: list[str]
+
+
+class _AlgorithmContent(BaseModel):
+    kind: Literal["algorithm"]
+    sources: Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+    label: str
+    algorithm: str
+    params: dict[str, Any]
+    protocol: tuple[str, dict[str, Any]]
+    metrics: list[tuple[str, str]]
+    generator_code: str
+    code: str
+    protocol_code: str
+    loss_code: list[str]
+    runner_code: list[str]
+    libraries: dict[str, str]
+    packages: dict[str, str | None] = {}
+    environment: dict[str, str] = {}
+    python: str
+
+
+class _SourcesContent(BaseModel):
+    kind: Literal["sources"]
+    files: dict[str, str]
+
+
+@cache
+def _contents() -> TypeAdapter[Any]:
+    return TypeAdapter(_PointContent | _AlgorithmContent | _SourcesContent)
+
+
+def is_content(stored: Any) -> bool:
+    """Return True for the content of a component; other versions may have written other ones."""
+    try:
+        _contents().validate_python(stored)
+    except ValidationError:
+        return False
+    return True
 
 
 class Reasons:
@@ -107,8 +154,8 @@ class Reasons:
         for name, code in now["metrics"]:
             if name in old_metrics:
                 yield f"metric {name}", code != old_metrics[name], self._files_of("metric", name)
-        losses = self._files_of_modules(binding.MODULES.values())
-        yield "losses", before["loss_code"] != now["loss_code"], losses
+        losses = (self._files_of("loss", name) for name in registry.parts("loss"))
+        yield "losses", before["loss_code"] != now["loss_code"], set().union(*losses)
         runner = self._files_of_modules(RUNNER_MODULES)
         yield "the runner", before["runner_code"] != now["runner_code"], runner
 
@@ -154,13 +201,21 @@ def _settings_changed(before: Content, now: Content) -> list[str]:
 
 
 def _versions_changed(before: Content, now: Content) -> list[str]:
-    """Return the changed versions of packages and of Python."""
+    """Return the changed versions of packages and of Python, and variables of the environment."""
     old, new = (
         {**one["libraries"], **one.get("packages", {}), "Python": one["python"]}
         for one in (before, now)
     )
+    variables = [one.get("environment", {}) for one in (before, now)]
     return [
-        f"version of {name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
+        *(
+            f"version of {name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
+            for name in dict.fromkeys([*old, *new])
+            if old.get(name) != new.get(name)
+        ),
+        *(
+            f"environment variable {name}"
+            for name in dict.fromkeys([*variables[0], *variables[1]])
+            if variables[0].get(name) != variables[1].get(name)
+        ),
     ]

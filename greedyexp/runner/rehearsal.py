@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from greedyexp.core import registry
 from greedyexp.core.plugins import load_plugins
 from greedyexp.core.signals import Interrupted
 from greedyexp.experiment.model import Experiment
-from greedyexp.protocols.base import Outcome, Status
-from greedyexp.protocols.contracts import breach
-from greedyexp.runner.engine import Engine, Interruption, SerialEngine
+from greedyexp.protocols.base import Outcome
+from greedyexp.runner.code_version import require_importable
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine, results_of
+from greedyexp.runner.fingerprint import Fingerprints, InputFiles
 from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.rows import columns_of
 from greedyexp.runner.session import warn_of_time_limit
@@ -25,7 +26,8 @@ def rehearse(
 
     Nothing is written. Sizes are not reduced, so numbers and times are those of the full run.
     Everything runs in this process or, with a time limit, in a worker process that can be stopped.
-    An algorithm of a plugin runs twice, to detect random numbers that do not depend on the seed.
+    Plugins run twice, however long they take, to detect random numbers that do not depend on the
+    seed.
 
     Parameters
     ----------
@@ -42,28 +44,23 @@ def rehearse(
     Raises
     ------
     ConfigError, PluginError
-        If a part or a plugin cannot be used, or an algorithm gives different rows the second time.
+        If an option does not fit the experiment, a part or a plugin cannot be used, or an algorithm
+        gives different rows the second time.
     Interrupted
         After Ctrl-C, SIGTERM or SIGHUP.
     """
+    options.require_decisions(experiment)
     load_plugins(experiment.plugins)
-    work = work_of(experiment, options, columns_of(experiment).not_for_facts)
+    require_importable(experiment.plugins)
+    files = InputFiles()
+    Fingerprints(experiment, files)
+    work = work_of(experiment, options, columns_of(experiment).not_for_facts, files)
     everything = tuple(range(len(work.algorithms)))
     first: dict[str | None, Item] = {}
     for index, point in enumerate(experiment.points):
         first.setdefault(point.label, Item(index, point.generator, point.params, 0, everything))
-    plugins = tuple(
-        index
-        for index, task in enumerate(work.algorithms)
-        if not registry.find("algorithm", task.name).shipped
-    )
-    batches = [[item] for item in first.values()]
-    if plugins:
-        batches = [[item, replace(item, algorithms=plugins)] for item in first.values()]
-    found: dict[tuple[int, int], Result] = {}
-    for result in computed(work, batches):
-        known = found.setdefault((result.point, result.algorithm), result)
-        _refuse_difference(work, known, result)
+    results = computed(replace(work, cheap=math.inf), [[item] for item in first.values()])
+    found = {(result.point, result.algorithm): result for result in results}
     tried = []
     for label, item in first.items():
         where = "" if label is None else f" on {label}"
@@ -93,7 +90,8 @@ def computed(work: Work, batches: Iterable[Batch]) -> list[Result]:
     engine: Engine = SerialEngine() if serial else ProcessesEngine(1)
     warn_of_time_limit(engine, work.time_limit)
     with Interruption() as interruption:
-        for results in engine.results(
+        for results in results_of(
+            engine,
             work,
             lambda: left.pop(0) if left else [],
             expected=sum(len(item.algorithms) for batch in left for item in batch),
@@ -103,14 +101,3 @@ def computed(work: Work, batches: Iterable[Batch]) -> list[Result]:
         if interruption.signum is not None:
             raise Interrupted(interruption.signum)
     return found
-
-
-def _refuse_difference(work: Work, one: Result, other: Result) -> None:
-    """Raise ``PluginError`` if an algorithm gave different rows on the same data."""
-    timeout = Status.TIMEOUT in (one.outcome.status, other.outcome.status)
-    if one.outcome != other.outcome and not timeout:
-        raise breach(
-            registry.find("algorithm", work.algorithms[one.algorithm].name),
-            "gave different results on the same data",
-            "If it draws at random, declare a keyword argument rng=None and draw from it.",
-        )

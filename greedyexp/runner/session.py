@@ -14,28 +14,28 @@ from pathlib import Path
 from typing import Any
 
 from greedyexp.config.run_names import changes
-from greedyexp.core import registry
-from greedyexp.core.errors import ConfigError, did_you_mean
+from greedyexp.core.blas import usable_cores
+from greedyexp.core.errors import ConfigError, StorageError, did_you_mean
+from greedyexp.core.files import folder_lock, make_folder, read_bytes
 from greedyexp.core.plugins import load_plugins
+from greedyexp.core.run_files import CONFIG, PLUGINS
 from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.design import DECIDED
-from greedyexp.experiment.model import Experiment, Point
+from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
-from greedyexp.protocols.problem_contract import same_problem
-from greedyexp.runner.code_version import plugin_sources
-from greedyexp.runner.engine import Engine, Interruption, SerialEngine
-from greedyexp.runner.evaluator import Evaluator
-from greedyexp.runner.files import ROW_SETTINGS, folder_lock, make_folder, parsed_settings
-from greedyexp.runner.folder_status import installation, remember_complete
+from greedyexp.runner.code_version import plugin_sources, require_importable
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine, results_of
+from greedyexp.runner.files import ROW_SETTINGS, parsed_settings
+from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
-from greedyexp.runner.next_state import next_state
+from greedyexp.runner.next_state import next_state, refuse_other_files
 from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Batches, Plan
-from greedyexp.runner.processes import ProcessesEngine, usable_cores
+from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.progress import progress_of
 from greedyexp.runner.rows import columns_of
-from greedyexp.runner.state import CONFIG, PLUGINS, find, table_of
+from greedyexp.runner.run_folder import RunFolder
 from greedyexp.runner.work import DEFAULTS, Batch, Item, Result, RunOptions, work_of
 
 # Results are written this many seconds after the last write, or when there are this many.
@@ -101,7 +101,8 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
     Raises
     ------
     StorageError
-        If the folder is in use, cannot be written, or its journal cannot be read.
+        If the folder is in use, cannot be written, or has files of the user in the places of those
+        that the run writes, or if its journal cannot be read.
     ConfigError
         If the engine is unknown, or an option does not fit the experiment.
     PluginError
@@ -110,13 +111,7 @@ def run(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS) ->
     if options.pdb:
         options = replace(options, engine="serial", progress=False)
     engine = _engine(options)
-    rule = experiment.adaptive
-    if options.max_time is not None and not (rule and rule.until_decided):
-        raise ConfigError(
-            "only trials until the claims are decided have a time limit for the whole run.",
-            place=f"max_time = {options.max_time:g} s",
-            remedy="Run until decided, or set `time_limit`, which limits each fit.",
-        )
+    options.require_decisions(experiment)
     warn_of_time_limit(engine, experiment.time_limit)
     with relative_to(experiment.folder):
         return _run(experiment, Path(folder), engine, options)
@@ -131,19 +126,28 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     whole = Plan(experiment.whole, plan.files, options.shard) if experiment.whole else plan
     # Keys depend on the data files, so an unreadable file is refused before a folder is created.
     plan.key(0, 0, 0)
-    if experiment.adaptive and experiment.adaptive.until_decided:
-        _refuse_copies(experiment)
+    require_importable(experiment.plugins)
     sources = plugin_sources(experiment.plugins)
     settings = experiment.as_yaml([f"{PLUGINS}/{name}" for name in sources.entries])
     make_folder(folder)
+    sources.remember(folder)
     with Interruption(announce=options.progress) as interruption, folder_lock(folder):
+        refuse_other_files(folder, experiment.name)
         with Journal(folder) as journal, next_state(folder, settings, sources.files) as home:
-            manifest = Manifest(whole.experiment, folder, engine, options.shard)
+            code = plan.files.code
+            manifest = Manifest(whole.experiment, folder, engine, options.shard, code=code)
             journal.remember(experiment.folder, experiment.profile, options.shard)
             journal.remember_components(plan.fingerprints.components())
             computed = _compute(plan, journal, engine, interruption, options)
             whole.grow_fully(journal)
             after = plan.census(journal)
+            if after.missing and not interruption.soon and options.max_time is None:
+                raise StorageError(
+                    f"{after.missing} of {after.total} replicates were computed but are not found"
+                    " in the journal, which is damaged; the tables are those of the last run.",
+                    place=str(journal.path),
+                    remedy="Move the file to another folder, and run again.",
+                )
             table = write_tables(whole, journal, home)
             manifest.write(
                 home,
@@ -151,9 +155,10 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
                 computed,
                 data_files=plan.files.checksums(),
                 interrupted=interruption.soon,
+                installation=installed,
+                journal=journal.digest,
             )
             replaced = _replaced(folder, settings)
-        remember_complete(folder, installed)
     return Report(
         total=after.total,
         done=after.done,
@@ -171,11 +176,11 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
 def _replaced(folder: Path, settings: str) -> tuple[str, ...]:
     """Return the changes of settings since the last table, except an increase of ``trials``."""
     try:
-        old = parsed_settings(find(folder, CONFIG).read_text(encoding="utf-8"))
+        old = parsed_settings(read_bytes(RunFolder(folder).find(CONFIG), folder).decode("utf-8"))
     except (OSError, ValueError):
         old = None
     new = parsed_settings(settings)
-    if old is None or new is None or table_of(folder) is None:
+    if old is None or new is None or RunFolder(folder).table is None:
         return ()
     # The file of the folder may have been edited.
     before, now = (_least_trials(settings.get("trials")) for settings in (old, new))
@@ -200,46 +205,12 @@ def warn_of_time_limit(engine: Engine, time_limit: float | None) -> None:
         )
 
 
-def _refuse_copies(experiment: Experiment) -> None:
-    """Raise ``ConfigError`` if data from files are the same in every replicate.
-
-    Copies of one replicate would look like many that agree. They are none if an algorithm or its
-    cross-validation draws at random.
-    """
-    for spec in experiment.algorithms:
-        if spec.tuning == "cv" or registry.find("algorithm", spec.name).takes_rng:
-            return
-    evaluator = Evaluator(work_of(experiment))
-    blocks = {(point.label, point.generator): point for point in reversed(experiment.points)}
-    for point in blocks.values():
-        if _copied(evaluator, point):
-            raise ConfigError(
-                f"the data of '{point.generator}' are the same in every replicate, so more"
-                " trials decide nothing.",
-                place="data" if point.label is None else f"data {point.label}",
-                remedy="Give a number of trials.",
-            )
-
-
-def _copied(evaluator: Evaluator, point: Point) -> bool:
-    """Return True if the first two replicates of a point with data from files are equal."""
-    reads = registry.find("generator", point.generator).reads
-    if reads is None or not any(True for _ in reads(**point.params)):
-        return False
-    try:
-        one, other = (evaluator.problem(point.generator, point.params, k) for k in (0, 1))
-    except Exception:
-        # The run records the failure.
-        return False
-    return same_problem(one, other)
-
-
 def _engine(options: RunOptions) -> Engine:
     name, jobs = options.engine, options.jobs
     if jobs is not None and not (isinstance(jobs, Integral) and jobs >= 1):
         raise ConfigError(f"jobs must be a whole number of at least 1, but is {jobs!r}.")
-    for option in ("scheduler", "cluster", "allow_mixed"):
-        if getattr(options, option) not in (None, False) and name != "dask":
+    for option in ("scheduler", "cluster"):
+        if getattr(options, option) is not None and name != "dask":
             raise ConfigError(
                 f"the engine '{name}' has no use for `{option}`.", remedy="Use the engine 'dask'."
             )
@@ -258,7 +229,7 @@ def _dask_engine(options: RunOptions) -> Engine:
     from greedyexp.runner.dask import clusters
 
     clusters.require_distributed()
-    cluster: clusters.Local | clusters.Scheduler | clusters.Started
+    cluster: clusters.Cluster
     if options.scheduler is not None and options.cluster is not None:
         raise ConfigError("give `scheduler` or `cluster`, not both.")
     if options.jobs and (options.scheduler, options.cluster) != (None, None):
@@ -275,7 +246,7 @@ def _dask_engine(options: RunOptions) -> Engine:
     # Importing Dask takes a second.
     from greedyexp.runner.dask.engine import DaskEngine
 
-    return DaskEngine(cluster, allow_mixed=options.allow_mixed, announce=options.progress)
+    return DaskEngine(cluster, announce=options.progress)
 
 
 class JournalWriter:
@@ -308,7 +279,8 @@ class JournalWriter:
         DataError
             If the data files were changed.
         """
-        self._plan.files.require_unchanged_data()
+        if results:
+            self._plan.files.require_unchanged_data()
         for result in results:
             key = self._plan.key(result.point, result.replicate, result.algorithm)
             self._waiting.append(JournalEntry(key, result.outcome, result.facts, result.seconds))
@@ -367,7 +339,8 @@ def _compute(
             return []
         return batches.next(engine.batch_seconds, engine.most_items)
 
-    arriving = engine.results(
+    arriving = results_of(
+        engine,
         work_of(experiment, options, columns_of(experiment).not_for_facts, plan.files),
         next_batch,
         expected=len(plan) - finished,

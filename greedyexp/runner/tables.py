@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import StorageError
+from greedyexp.core.files import reason
 from greedyexp.core.packages import exact_numbers
-from greedyexp.protocols.base import FIT_SECONDS
-from greedyexp.runner.state import RERUN_REMEDY
+from greedyexp.core.stored import read_stored, unzipped
+from greedyexp.protocols.base import FIT_SECONDS, LARGEST
+from greedyexp.runner.run_folder import RERUN_REMEDY
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# A run has tens of columns.
+_MOST_COLUMNS = 2_000
 _NOT_JOINED = "the seconds cannot be joined to the table"
 
 
@@ -37,8 +40,15 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
     import pandas as pd
 
     try:
+        if content is None:
+            content = read_stored(table)
+            content = unzipped(content) if table.suffix == ".gz" else content
+        if content.partition(b"\n")[0].count(b",") >= _MOST_COLUMNS:
+            raise ValueError(f"it has more than {_MOST_COLUMNS} columns")
+        if b"\0" in content:
+            raise ValueError("it contains bytes of zero, which are no text")
         frame: pd.DataFrame = pd.read_csv(
-            table if content is None else io.BytesIO(content),
+            io.BytesIO(content),
             keep_default_na=False,
             na_values=[""],
             dtype=dict.fromkeys(("message", "status", "algorithm", "selected_features"), str),
@@ -46,9 +56,11 @@ def read_frame(table: Path, content: bytes | None = None) -> pd.DataFrame:
             low_memory=False,
             **exact_numbers(),
         )
+        if not isinstance(frame.index, pd.RangeIndex):
+            raise ValueError("its rows have more cells than its header")
         return frame
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise damaged(table, f"the table cannot be read ({str(error).rstrip('.')}).") from None
+    except (OSError, ValueError) as error:
+        raise damaged(table, f"the table cannot be read ({reason(error)}).") from None
 
 
 def refuse_damaged(
@@ -82,6 +94,23 @@ def refuse_damaged(
             raise damaged(table, f"column '{name}' of the table is not 0 or 1 in every row.")
 
 
+def refuse_immense(frame: pd.DataFrame, table: Path) -> None:
+    """Raise ``StorageError`` if a measured value is infinite, or sums of its square may overflow.
+
+    Protocols write no infinite value.
+    """
+    measured = frame.iloc[:, list(frame.columns).index("status") :].select_dtypes("number")
+    for name, column in measured.items():
+        immense = column[column.abs() > LARGEST]
+        if len(immense):
+            raise StorageError(
+                f"column '{name}' of the table has the value {immense.iloc[0]:g}, and no statistics"
+                f" are made of values beyond {LARGEST:g}.",
+                place=str(table),
+                remedy=RERUN_REMEDY,
+            )
+
+
 def with_seconds(frame: pd.DataFrame, path: Path, content: bytes) -> pd.DataFrame:
     """Return a table with the column ``fit_seconds`` of ``timings.csv``, if that has one.
 
@@ -109,6 +138,7 @@ def with_seconds(frame: pd.DataFrame, path: Path, content: bytes) -> pd.DataFram
     timings = read_frame(path, content)
     if seconds_name not in timings.columns:
         return frame
+    refuse_damaged(timings, path, (seconds_name,), numeric=(seconds_name,))
     keys = [name for name in timings.columns if name not in ("seconds", seconds_name)]
     if not {"replicate", "algorithm"} <= set(keys) <= set(frame.columns):
         raise damaged(path, f"{_NOT_JOINED}: its columns are not those of the table.")

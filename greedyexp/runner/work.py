@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from greedyexp.core import registry
-from greedyexp.core.errors import ConfigError
+from greedyexp.core import reading, registry
+from greedyexp.core.errors import ConfigError, PluginError, placed_in
+from greedyexp.datasets.own import locate, relative_to
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
-from greedyexp.runner.code_version import SourceFile
+from greedyexp.runner.code_version import ROOT, SourceFile
+from greedyexp.runner.files import NUMERICAL_LIBRARIES
 from greedyexp.runner.shards import WHOLE, Shard
 
 if TYPE_CHECKING:
@@ -34,8 +38,6 @@ class RunOptions:
         workers on this machine.
     cluster : Path, optional
         File that describes a Dask cluster to start; see ``dask.clusters``.
-    allow_mixed : bool
-        Accept Dask workers with other versions than this process; the manifest names them.
     force : bool
         Compute everything again; an old row is replaced once the new one is finished.
     retry_failed : bool
@@ -57,7 +59,6 @@ class RunOptions:
     jobs: int | None = None
     scheduler: str | None = None
     cluster: Path | None = None
-    allow_mixed: bool = False
     force: bool = False
     retry_failed: bool = False
     progress: bool = True
@@ -65,6 +66,33 @@ class RunOptions:
     pdb: bool = False
     shard: Shard = WHOLE
     max_time: float | None = None
+
+    @classmethod
+    def of(
+        cls, *, shard: str | None = None, max_time: str | None = None, **others: Any
+    ) -> RunOptions:
+        """Return options with a shard such as ``3/16`` and a time such as ``2h``.
+
+        Raises
+        ------
+        ConfigError
+            If a text has another form. The place of the error is the option of the command line.
+        """
+        with placed_in(f"--shard {shard}"):
+            part = WHOLE if shard is None else Shard.parse(shard)
+        with placed_in(f"--max-time {max_time}"):
+            seconds = None if max_time is None else seconds_of(max_time)
+        return cls(shard=part, max_time=seconds, **others)
+
+    def require_decisions(self, experiment: Experiment) -> None:
+        """Raise ``ConfigError`` for a limit of time if the claims do not decide on the trials."""
+        rule = experiment.adaptive
+        if self.max_time is not None and not (rule and rule.until_decided):
+            raise ConfigError(
+                "only runs until the claims are decided have a time limit.",
+                place=f"--max-time {self.max_time:g}s",
+                remedy="Add --until-decided, or set `time_limit`, which limits each fit.",
+            )
 
 
 DEFAULTS = RunOptions()
@@ -147,6 +175,11 @@ class Work:
         Add tracebacks to the outcomes of exceptions.
     pdb : bool
         Stop in the debugger at an exception; requires a terminal.
+    cheap : float
+        Seconds. The first calls of plugins that take less are made twice, to see that the seed
+        determines their results.
+    began : float
+        When the run began, by ``time.time``.
     """
 
     seed: int
@@ -164,6 +197,36 @@ class Work:
     time_limit: float | None = None
     tracebacks: bool = False
     pdb: bool = False
+    cheap: float = 1.0
+    began: float = field(default_factory=time.time)
+
+    @contextmanager
+    def only_counted_reads(self) -> Iterator[None]:
+        """Refuse that parts read files or variables that do not count for rows (`core.reading`).
+
+        Raises
+        ------
+        PluginError
+            If a variable of the environment has another value than in the main process.
+        """
+        # Without known code, as for Dask workers of other versions, nothing can be refused.
+        if not any(not path.is_relative_to(ROOT) for path, _ in self.code):
+            yield
+            return
+        variables = dict(item for _, source in self.code for item in source.variables)
+        for name, value in variables.items():
+            if reading.variable_hash(name) != value:
+                raise PluginError(
+                    f"the environment variable {name}, which a plugin reads, is not that of the"
+                    " main process.",
+                    remedy="Set it to the same value on all machines.",
+                )
+        with relative_to(self.folder):
+            data = {Path(os.path.realpath(locate(name))) for one in self.data for name in one.own}
+        packages = {name for _, source in self.code for name in source.packages}
+        files = {*data, *dict(self.code)}
+        with reading.refusing(files, variables, packages.union(NUMERICAL_LIBRARIES), self.began):
+            yield
 
 
 def work_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import signal
 import sys
 import warnings
@@ -11,6 +12,7 @@ from functools import partial
 from multiprocessing import connection
 
 from greedyexp.core.errors import UserError
+from greedyexp.core.reading import require_nothing_refused
 from greedyexp.core.signals import INTERRUPTS, restore
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.work import DataMade, prepare
@@ -36,23 +38,20 @@ def main(handle: int, parent: int) -> None:
     try:
         _serve(_attach(handle))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        # The pool has closed the channel or is dead.
-        sys.stdout.flush()
+        # The engine has closed the channel or is dead.
         os._exit(0)
 
 
 def _ignore_signals() -> None:
-    """Ignore Ctrl-C, SIGTERM and SIGHUP, which reach all processes of a terminal.
+    """Ignore Ctrl-C, SIGTERM and SIGHUP, which a batch system sends to all processes of a job.
 
-    The parent handles them. It starts this process with these signals blocked.
+    The parent handles them.
     """
     before = {signum: signal.signal(signum, lambda *_: None) for signum in INTERRUPTS}
     if hasattr(os, "register_at_fork"):
         # Programs that a part starts would inherit SIG_IGN, and its forks this handler; neither
         # could then be stopped by terminate().
         os.register_at_fork(after_in_child=partial(restore, before))
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
 
 
 def _attach(handle: int) -> connection.Connection:
@@ -80,15 +79,18 @@ def _serve(channel: connection.Connection) -> None:
         os.chdir(work.cwd)
     try:
         evaluator = Evaluator(work)
-        prepare(work)
-        if hasattr(os, "register_at_fork"):
-            # A child that a part forks must not send messages for this worker.
-            os.register_at_fork(after_in_child=channel.close)
-        channel.send((Message.READY,))
-        while True:
-            for item in channel.recv():
-                for step in evaluator.evaluate(item):
-                    kind = Message.DATA if isinstance(step, DataMade) else Message.RESULT
-                    channel.send((kind, step))
+        with work.only_counted_reads():
+            prepare(work)
+            if hasattr(os, "register_at_fork"):
+                # A child that a part forks must not send messages for this worker.
+                os.register_at_fork(after_in_child=channel.close)
+            channel.send((Message.READY,))
+            while True:
+                for item in channel.recv():
+                    for step in evaluator.evaluate(item):
+                        require_nothing_refused()
+                        kind = Message.DATA if isinstance(step, DataMade) else Message.RESULT
+                        # The pickler of `send` would take several times as long.
+                        channel.send_bytes(pickle.dumps((kind, step)))
     except UserError as error:
         channel.send((Message.FAILED, error.message, error.place, error.remedy))

@@ -1,8 +1,8 @@
-"""A worker process as seen by the pool, and the messages that it sends.
+"""A worker process as seen by the engine, and the messages that it sends.
 
-The pool sends the work and then batches. The worker sends ``READY`` once, and then, for each item,
-one ``DATA`` and, in order, one ``RESULT`` per algorithm. It sends ``FAILED`` if the run cannot
-continue, and exits.
+The engine sends the work and then batches. The worker sends ``READY`` once, and then, for each
+item, one ``DATA`` and, in order, one ``RESULT`` per algorithm. It sends ``FAILED`` if the run
+cannot continue, and exits. So the engine knows which algorithm is in progress when a worker dies.
 """
 
 from __future__ import annotations
@@ -12,31 +12,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
 from multiprocessing import connection
 from typing import Any
 
 from greedyexp.core.errors import PluginError, UserError
-from greedyexp.core.signals import INTERRUPTS
+from greedyexp.core.reading import THREADS
 from greedyexp.protocols.base import Outcome
-from greedyexp.runner.work import Batch, DataMade, Result, Work
+from greedyexp.runner.work import Batch, DataMade, Item, Result, Work
 
-# Replicates are computed in parallel. Threads inside a worker would only compete for the cores, and
-# the order of their sums could change the last digit.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
+_ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
 class Message(IntEnum):
@@ -67,14 +55,14 @@ class WorkerHandle:
     def __init__(self, work: Work):
         self.channel, end = connection.Pipe(duplex=True)
         with end:
-            self.process = _spawn(end)
+            self._process = _spawn(end)
         self.ready = False
         self.since = time.monotonic()
         # The items without results, and the data of the first of them.
-        self._batch: Batch = []
+        self._batch: deque[Item] = deque()
         self._data: DataMade | None = None
         self._received = False
-        # If the process is already dead, the pool will find its channel closed.
+        # If the process is already dead, the engine will find its channel closed.
         with suppress(OSError):
             self.channel.send(work)
 
@@ -88,7 +76,7 @@ class WorkerHandle:
 
     def assign(self, batch: Batch) -> None:
         """Send a batch."""
-        self._batch, self._data = batch, None
+        self._batch, self._data = deque(batch), None
         self.since = time.monotonic()
         self._received = False
         with suppress(OSError):
@@ -96,7 +84,7 @@ class WorkerHandle:
             self._received = True
 
     def receive(self) -> list[Result]:
-        """Wait for the next message and return its result, if it has one.
+        """Read all messages that have arrived, and return their results.
 
         Raises
         ------
@@ -105,22 +93,29 @@ class WorkerHandle:
         UserError
             If the run cannot continue.
         """
-        kind, *content = self.channel.recv()
-        self.since = time.monotonic()
-        if kind == Message.RESULT:
-            self._advance(1)
-            return list(content)
-        if kind == Message.DATA:
-            (self._data,) = content
-        elif kind == Message.READY:
-            self.ready = True
-        else:
-            message, where, remedy = content
-            raise PluginError(message, place=where, remedy=remedy)
-        return []
+        results: list[Result] = []
+        while self.channel.poll():
+            try:
+                kind, *content = self.channel.recv()
+            except (EOFError, OSError):
+                if results:
+                    return results
+                raise
+            self.since = time.monotonic()
+            if kind == Message.RESULT:
+                self._advance(1)
+                results += content
+            elif kind == Message.DATA:
+                (self._data,) = content
+            elif kind == Message.READY:
+                self.ready = True
+            else:
+                message, where, remedy = content
+                raise PluginError(message, place=where, remedy=remedy)
+        return results
 
     def abandon(self, outcome: Outcome) -> tuple[list[Result], Batch]:
-        """Give up the algorithm in progress, after the worker has ended.
+        """End the worker and give up the algorithm in progress.
 
         Returns
         -------
@@ -130,8 +125,9 @@ class WorkerHandle:
         Batch
             The part of the batch that has not begun.
         """
+        self.end()
         if not self._batch or not self._received:
-            return [], self._batch
+            return [], list(self._batch)
         spent = time.monotonic() - self.since
         item = self._batch[0]
         data = self._data or DataMade({}, 0.0)
@@ -141,20 +137,22 @@ class WorkerHandle:
             Result(item.point, item.replicate, algorithm, outcome, data.facts, spent, data.seconds)
             for algorithm in given_up
         ]
-        return results, self._batch
+        return results, list(self._batch)
 
-    def end(self, *, patience: float = 0.0) -> None:
-        """Close the channel, and kill the worker if it does not exit within ``patience`` s."""
+    def end(self) -> None:
+        """Kill the worker and the programs that its parts have started."""
         self.channel.close()
-        try:
-            self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            # The group may outlive the worker.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def cause_of_death(self) -> str:
         """Return how the process ended, as a clause."""
-        code = self.process.wait()
+        code = self._process.wait()
         if code >= 0:
             return f"the worker process ended with exit code {code}"
         try:
@@ -166,18 +164,18 @@ class WorkerHandle:
 
     def _advance(self, count: int) -> None:
         """Drop this many algorithms of the first item."""
-        first, *others = self._batch
-        left = first.algorithms[count:]
-        if left:
-            self._batch = [replace(first, algorithms=left), *others]
+        item = self._batch.popleft()
+        if left := item.algorithms[count:]:
+            self._batch.appendleft(replace(item, algorithms=left))
         else:
-            self._batch, self._data = others, None
+            self._data = None
 
 
 def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
     # Setting the import path first prevents a file named numpy.py in the current folder from
     # shadowing the library. With -c, a script that calls greedyexp.run() is not imported again, so
-    # it needs no `if __name__ == "__main__"`.
+    # it needs no `if __name__ == "__main__"`. With -u, nothing that a part prints is lost when the
+    # worker is killed.
     program = (
         f"import sys; sys.path[:] = {sys.path!r};"
         f" from greedyexp.runner.worker import main; main({end.fileno()}, {os.getpid()})"
@@ -185,37 +183,22 @@ def _spawn(end: connection.Connection) -> subprocess.Popen[bytes]:
     # The fixed hash seed gives sets of strings the same order in every worker.
     environment = {**os.environ, **_ONE_THREAD, "PYTHONHASHSEED": "0"}
     try:
-        with _signals_blocked():
-            return subprocess.Popen(
-                [sys.executable, "-c", program],
-                stdin=subprocess.DEVNULL,
-                # Output of an algorithm must not mix with the results of the command.
-                stdout=2,
-                env=environment,
-                **_inherit(end),
-            )
+        return subprocess.Popen(
+            [sys.executable, "-u", "-c", program],
+            stdin=subprocess.DEVNULL,
+            # Output of an algorithm must not mix with the results of the command.
+            stdout=2,
+            env=environment,
+            # Programs that parts start are in the group of the worker, and signals of the terminal
+            # do not reach it.
+            start_new_session=True,
+            **_inherit(end),
+        )
     except OSError as error:
         raise UserError(
             f"a worker process cannot be started: {error.strerror}.",
             remedy="Use fewer workers with --jobs.",
         ) from error
-
-
-@contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """Block signals in this process and in a child that starts meanwhile.
-
-    Otherwise the signals could kill the child during its imports. This process receives them
-    afterwards.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _inherit(end: connection.Connection) -> dict[str, Any]:

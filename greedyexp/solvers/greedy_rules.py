@@ -83,9 +83,12 @@ class Rule(ABC):
         """Largest possible derivatives at the fit without features."""
         return self.loss.steepest(self.loss.fit().value)
 
-    def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
-        """Return the increase of the loss when each unit of ``taken`` is dropped, in this order."""
-        return fit.removal_costs()
+    def costs(self, fit: Fit, taken: Sequence[int], most: float) -> np.ndarray:
+        """Return the increase of the loss when each unit of ``taken`` is dropped, in this order.
+
+        A cost may be replaced by a lower bound of it that is above ``most``.
+        """
+        return fit.removal_costs(most)
 
     def members(self, unit: int) -> list[int]:
         """Return the coefficients of a unit."""
@@ -129,11 +132,10 @@ class RowSlope(Rule):
     def _noise(self, fit: Fit) -> np.ndarray:
         return super()._noise(fit).reshape(self.loss.shape).max(axis=1)
 
-    def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
+    def costs(self, fit: Fit, taken: Sequence[int], most: float) -> np.ndarray:
         costs = np.empty(len(taken))
         for place, unit in enumerate(taken):
-            without = fit.params.copy()
-            without[self.members(unit)] = 0.0
+            without = self.loss.without(fit.params, self.members(unit))
             costs[place] = self.loss.value(without) - fit.value
         return costs
 
@@ -178,7 +180,7 @@ class RefitGain(Rule):
     def goodness(self, fit: Fit) -> np.ndarray:
         return cast(_RefitScores, fit).refit_gains()
 
-    def costs(self, fit: Fit, taken: Sequence[int]) -> np.ndarray:
+    def costs(self, fit: Fit, taken: Sequence[int], most: float) -> np.ndarray:
         return cast(_RefitScores, fit).refit_removal_costs()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from greedyexp.core.errors import DataError
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.losses.loss import TIE, Fit, Loss
 from greedyexp.solvers.greedy_rules import ROUNDING, Rule
 
@@ -86,11 +88,15 @@ def path_of(loss: Loss, states: Sequence[State], answered: np.ndarray, **parts: 
     **parts
         ``grid``, ``message``, ``facts`` and ``history`` of the path.
     """
-    coef = np.zeros((len(states), loss.size))
-    for row, state in zip(coef, states, strict=True):
-        row[state.support] = state.values
+    orders = [np.argsort(state.support) for state in states]
+    none = np.zeros(0, dtype=np.int64)
     return Path(
-        coef=coef.reshape(-1, *loss.shape),
+        SparseEstimates(
+            np.cumsum([0, *map(len, orders)]),
+            np.concatenate([none, *(s.support[i] for s, i in zip(states, orders, strict=True))]),
+            np.concatenate([none, *(s.values[i] for s, i in zip(states, orders, strict=True))]),
+            loss.shape,
+        ),
         objective=np.array([state.objective for state in states]),
         converged=np.array([state.certified for state in states]) & answered,
         loss=loss,
@@ -132,6 +138,8 @@ class Run:
     steps : list of Step
     failed : bool
         Whether the run ended because a fit has no certificate; the last state precedes that fit.
+    limited : bool
+        Whether the run ended because the next step would exceed a limit on the size.
     remarks : list of str
         Messages for the user.
     """
@@ -139,6 +147,7 @@ class Run:
     states: list[State] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     failed: bool = False
+    limited: bool = False
     remarks: list[str] = field(default_factory=list)
 
 
@@ -183,20 +192,38 @@ class Pursuit:
         if not self._certified("there is no fit without features"):
             self._record(np.nan, False)
             return self.run
+        self._advance(stops)
+        if self.fit.message and not self.run.failed:
+            self.run.remarks.append(self.fit.message)
+        return self.run
+
+    def look_ahead(self, stops: Stops) -> None:
+        """Continue a run that a limit on its size ended, up to looser limits.
+
+        The states are added to those of the run. An obstacle, such as a fit without a certificate
+        or a return that rounding undoes, ends only this continuation: the run up to its limits is
+        complete without it.
+        """
+        # The last state is recorded again, now with the step that leads on.
+        self.run.states.pop()
+        remarks = list(self.run.remarks)
+        with suppress(DataError):
+            self._advance(stops)
+        self.run.remarks, self.run.failed = remarks, False
+
+    def _advance(self, stops: Stops) -> None:
         while (unit := self._choose(stops)) is not None:
             if not self._take(unit):
                 break
             if self.ratio > 0.0 and not self._drop_cheap():
                 break
-        if self.fit.message and not self.run.failed:
-            self.run.remarks.append(self.fit.message)
-        return self.run
 
     def _choose(self, stops: Stops) -> int | None:
         """Record the state and return the unit to add next, None at the end."""
         rule, size = self.rule, len(self.fit.support)
         if size + rule.width > min(stops.max_features, self.loss.size):
             self._record(np.nan, False)
+            self.run.limited = True
             return None
         unit, best = rule.best(self.fit)
         opens = rule.row(unit) not in self._rows()
@@ -206,7 +233,8 @@ class Pursuit:
         if best <= 0.0:
             self._nothing_left()
             return None
-        return None if self.run.states[-1].n_rows + opens > stops.max_groups else unit
+        self.run.limited = self.run.states[-1].n_rows + opens > stops.max_groups
+        return None if self.run.limited else unit
 
     def _take(self, unit: int) -> bool:
         """Add a unit and refit; return whether the run continues."""
@@ -234,12 +262,14 @@ class Pursuit:
         """
         just_taken = True
         while self._taken:
-            costs = self.rule.costs(self.fit, self._taken)
+            rounding = ROUNDING * abs(self.fit.value)
+            limit = self.ratio * self._decreases[-1]
+            # Costs that tie with one below the limit must be exact, too.
+            costs = self.rule.costs(self.fit, self._taken, limit * (1.0 + TIE) + 2.0 * rounding)
             if just_taken:
                 costs[-1], just_taken = np.inf, False
             least = costs.min()
-            rounding = ROUNDING * abs(self.fit.value)
-            if least >= self.ratio * self._decreases[-1] * (1.0 - TIE) - rounding:
+            if least >= limit * (1.0 - TIE) - rounding:
                 break
             equal = np.flatnonzero(costs <= least + TIE * abs(least) + rounding)
             unit = min(self._taken[place] for place in equal)

@@ -13,7 +13,7 @@ from greedyexp.losses.population import PopulationSquaredLoss
 from greedyexp.losses.smoothed import SmoothedLoss
 from greedyexp.problems.moments import SpreadMoments
 from greedyexp.solvers.l1_ball_face import newton_on_face, shrink_into_ball
-from greedyexp.solvers.l1_path import L1Fit
+from greedyexp.solvers.l1_path import l1_fit
 from greedyexp.theory.semidefinite import settings
 
 # Factor between weights of the penalty until the path leaves the ball, and the smallest weight
@@ -57,7 +57,7 @@ def start_on_path(loss: Loss, radius: float) -> np.ndarray:
     loss : Loss
     radius : float > 0
     """
-    fit = L1Fit(loss)
+    fit = l1_fit(loss)
     tolerance = _VIOLATION * (fit.largest or loss.scale)
 
     def norm_at(weight: float) -> float | None:

@@ -6,7 +6,8 @@ import numpy as np
 import scipy
 
 from greedyexp.kernels.coordinate_descent import descend_quadratic
-from greedyexp.losses.loss import TOLERANCE, Loss
+from greedyexp.kernels.newton_path import NewtonPath
+from greedyexp.losses.loss import TOLERANCE, Loss, Restricted
 from greedyexp.problems.checks import require_memory
 
 # Fraction of a second derivative to add to it; for dense coefficients, a fraction of the largest
@@ -171,6 +172,12 @@ def _step_to_sign_change(hessian: np.ndarray, slope: np.ndarray, u: np.ndarray, 
     return blocked
 
 
+def largest_slope(loss: Loss, gradient: np.ndarray) -> float:
+    """Return the largest derivative without features, zero if derivatives are rounding errors."""
+    steepest = float(np.abs(gradient).max())
+    return steepest if steepest > TOLERANCE * loss.scale else 0.0
+
+
 class L1Fit:
     """The minimiser of Q(b, c) + lam ||b||_1 over selectable b and dense c, for successive lam.
 
@@ -182,6 +189,8 @@ class L1Fit:
     Parameters
     ----------
     loss : Loss
+    null : Restricted
+        The fit without selectable coefficients, where the path starts.
 
     Attributes
     ----------
@@ -196,16 +205,12 @@ class L1Fit:
         sign b_j| for nonzero b_j, |g_j| - lam for zero b_j, and |g_j| for dense coefficients.
     evaluations : int
         Number of evaluations of values and gradients.
-    null : Restricted
-        The fit without selectable coefficients, where the path starts.
     """
 
-    def __init__(self, loss: Loss):
-        self.loss = loss
-        self.null = null = loss.minimise(())
+    def __init__(self, loss: Loss, null: Restricted):
+        self.loss, self.null = loss, null
         self.params, self._value, self._gradient = null.params, null.value, null.gradient
-        steepest = float(np.abs(null.gradient[: loss.size]).max())
-        self.largest = steepest if steepest > TOLERANCE * loss.scale else 0.0
+        self.largest = largest_slope(loss, null.gradient[: loss.size])
         self.evaluations = 0
         # A large bound on the curvature may be far too large, and a tiny step is lost in rounding.
         self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
@@ -268,11 +273,7 @@ class L1Fit:
             return
         self._working = np.concatenate((self._working, coefficients))
         # Eigenvectors, a factor and the matrices that they are computed from.
-        require_memory(
-            8.0 * 6 * len(self._working) ** 2,
-            f"a model of {len(self._working)} coefficients",
-            "Give more values of lam or a smaller radius, or use fewer features.",
-        )
+        _require_model(len(self._working), 6)
         columns = np.empty((len(self._working), len(coefficients)))
         for place, index in enumerate(coefficients):
             ahead, length = self.params.copy(), self._difference / self._units[index]
@@ -339,3 +340,53 @@ class L1Fit:
     def _evaluate(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         return self.loss.value_and_gradient(params)
+
+
+class NewtonFit:
+    """What ``L1Fit`` computes, for a loss with a compiled solver; see there for the attributes."""
+
+    def __init__(self, loss: Loss, null: Restricted, path: NewtonPath):
+        self.loss, self.null, self._path = loss, null, path
+        self.largest = largest_slope(loss, null.gradient[: loss.size])
+
+    @property
+    def params(self) -> np.ndarray:
+        params, size = self._path.coef.copy(), self.loss.size
+        if self.loss.means is not None:
+            params[size:] -= self.loss.means @ params[:size]
+        return params
+
+    @property
+    def objective(self) -> float:
+        return self._path.objective
+
+    @property
+    def residual(self) -> float:
+        return self._path.violation
+
+    @property
+    def evaluations(self) -> int:
+        return self._path.evaluations
+
+    def follow(self, lam: float, tolerance: float, max_steps: int) -> bool:
+        """Minimise for another lam; return whether the fit has converged."""
+        # As many may enter in the first step; a factor and its matrix.
+        held = np.count_nonzero(self._path.coef)
+        _require_model(min(held + max(FEW, held), self.loss.size), 2)
+        return self._path.follow(lam, tolerance, max_steps)
+
+
+def _require_model(size: int, matrices: int) -> None:
+    """Raise ``DataError`` if square matrices of so many coefficients do not fit into memory."""
+    require_memory(
+        8.0 * matrices * size**2,
+        f"a model of {size} coefficients",
+        "Give more values of lam or a smaller radius, or use fewer features.",
+    )
+
+
+def l1_fit(loss: Loss) -> L1Fit | NewtonFit:
+    """Return the fit without selectable coefficients, from which ``follow`` goes on."""
+    null = loss.minimise(())
+    path = loss.newton_path(null.params)
+    return L1Fit(loss, null) if path is None else NewtonFit(loss, null, path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from greedyexp.kernels.gram_fit import REFIT
+from greedyexp.estimates.sparse import SparseEstimates
+from greedyexp.kernels import gram_fit
+from greedyexp.problems.checks import is_sparse
 from greedyexp.problems.problem import Problem
 
 # Largest correlation of a column of the support with the residual, relative to the norms of the
@@ -13,68 +15,65 @@ _STATIONARY = 1e-9
 
 
 def certify(
-    problem: Problem, coef: np.ndarray, loss: np.ndarray, smallest: float
-) -> tuple[np.ndarray, np.ndarray, str]:
-    """Verify the last, largest fit from a fresh residual; if it is inaccurate, refit all by QR.
+    problem: Problem, fits: SparseEstimates, loss: np.ndarray, smallest: np.ndarray | float
+) -> tuple[SparseEstimates, np.ndarray, str]:
+    """Verify the last, largest fit from a fresh residual; refit the tasks where it is inaccurate.
 
     Parameters
     ----------
-    coef : array (m, p, r)
-        Fits along a path, the largest support last.
+    fits : SparseEstimates
+        m fits along a path, the largest support last.
     loss : array (m,)
         Losses of the fits.
-    smallest : float
-        Smallest squared sine of the angle between a selected column and the span of the others.
-        Below ``REFIT`` the Gram form has lost too many digits, and all fits are redone from the
-        design.
+    smallest : array (r,) or float
+        Smallest squared sine of the angle between a selected column and the span of the others, of
+        each task. Below ``REFIT`` the Gram form has lost too many digits.
 
     Returns
     -------
-    coef, loss : arrays
-        The given arrays, or those of the new fits.
+    fits, loss
+        The given ones, or new ones: all fits of these tasks are made again by a factorisation of
+        the columns, and all losses are computed from the data.
     message : str
         Empty if the given fits are accurate.
     """
-    if smallest >= REFIT and stationarity(problem, coef[-1]) <= _STATIONARY:
-        return coef, loss, ""
-    coef = np.stack([_from_design(problem, one) for one in coef])
-    loss = np.array([squared_loss(problem, one) for one in coef])
-    return coef, loss, "nearly dependent columns: every fit was redone from the design."
-
-
-def stationarity(problem: Problem, coef: np.ndarray) -> float:
-    """Return max |x_i^T res_j| / (||x_i|| ||y_j||) over the support; zero at a minimum."""
-    if problem.shared_design:
-        return _stationarity_of(problem.X[0], np.stack(problem.y, axis=1), coef)
-    tasks = zip(problem.X, problem.y, coef.T, strict=True)
-    return max(_stationarity_of(X, y[:, None], b[:, None]) for X, y, b in tasks)
-
-
-def _stationarity_of(X: np.ndarray, y: np.ndarray, coef: np.ndarray) -> float:
-    """Return ``stationarity`` of tasks with responses (n, r) that share a design."""
-    rows = np.flatnonzero(coef.any(axis=1))
-    if 4 * len(rows) < X.shape[1]:
-        X, coef = X[:, rows], coef[rows]
-    slope = np.abs(X.T @ (y - X @ coef))
-    # A zero column or response has a zero slope, so any positive scale works.
-    norms = np.sqrt(np.einsum("ni,ni->i", X, X))
-    scale = np.outer(np.where(norms > 0, norms, 1.0), np.linalg.norm(y, axis=0))
-    slope /= np.where(scale > 0, scale, 1.0)
-    return float(np.max(slope, where=coef != 0, initial=0.0))
-
-
-def _from_design(problem: Problem, coef: np.ndarray) -> np.ndarray:
-    """Return the least-squares fit on the support of ``coef`` (p, r), by a factorisation of X."""
-    fit = np.zeros_like(coef)
+    last = fits.take([len(fits) - 1])
+    designs, entries = problem.designs, last.entries
+    if problem.sparse_design:
+        features, tasks = np.divmod(entries, problem.n_tasks)
+        used, column = np.unique(features, return_inverse=True)
+        designs = tuple(dense_columns(X, used) for X in designs)
+        entries = column * problem.n_tasks + tasks
+    slopes = gram_fit.slopes(designs, problem.y, entries, last.values)
+    accurate = (np.asarray(smallest) >= gram_fit.REFIT) & (slopes <= _STATIONARY)
+    if accurate.all():
+        return fits, loss, ""
+    values, losses = fits.values.copy(), np.zeros((len(fits), problem.n_tasks))
+    features, tasks = np.divmod(fits.entries, problem.n_tasks)
+    by_task = np.argsort(tasks, kind="stable")
+    starts = np.searchsorted(tasks[by_task], np.arange(problem.n_tasks + 1))
     for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True)):
-        support = np.flatnonzero(coef[:, j])
-        if len(support):
-            norms = np.linalg.norm(X[:, support], axis=0)
-            fit[support, j] = np.linalg.lstsq(X[:, support] / norms, y, rcond=None)[0] / norms
-    return fit
+        at = by_task[starts[j] : starts[j + 1]]
+        used, column = np.unique(features[at], return_inverse=True)
+        columns, owners = dense_columns(X, used), fits.owners[at]
+        for k in () if accurate[j] else np.unique(owners):
+            own = owners == k
+            values[at[own]] = least_squares(columns[:, column[own]], y)
+        coef = np.zeros((len(fits), len(used)))
+        coef[owners, column] = values[at]
+        losses[:, j] = ((y - coef @ columns.T) ** 2).sum(axis=1) / (2 * len(y))
+    which = " of some tasks" if accurate.any() else ""
+    message = f"nearly dependent columns: every fit{which} was redone from the design."
+    return fits.with_values(values), losses.sum(axis=1), message
 
 
-def squared_loss(problem: Problem, coef: np.ndarray) -> float:
-    """Return sum_j ||y_j - X_j b_j||^2 / (2 n_j) at coefficients (p, r)."""
-    residuals = (y - X @ b for X, y, b in zip(problem.X, problem.y, coef.T, strict=True))
-    return float(sum(residual @ residual / (2 * len(residual)) for residual in residuals))
+def dense_columns(X: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Return columns of a dense or sparse design as an array (n, k) in C order."""
+    columns = X[:, features]
+    return np.ascontiguousarray(columns.toarray() if is_sparse(columns) else columns)
+
+
+def least_squares(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the coefficients (k,) of the least-squares fit of y (n,) to columns (n, k)."""
+    norms = np.linalg.norm(columns, axis=0)
+    return np.linalg.lstsq(columns / norms, y, rcond=None)[0] / norms

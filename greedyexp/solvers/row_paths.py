@@ -9,6 +9,7 @@ import numpy as np
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.kernels.gram_fit import stored
 from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import LARGEST_GRAM, Problem
@@ -42,6 +43,10 @@ class TaskGrams:
     def power(self) -> np.ndarray:
         return self.moments.power
 
+    def violations(self, lam: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return by how much coefficients violate optimality; see ``TaskDesigns``."""
+        return self.designs.violations(lam, coef)
+
     def task(self, j: int) -> TaskGrams:
         """Return the moments and the design of one task."""
         return TaskGrams(self.moments.task(j), self.designs.task(j))
@@ -57,7 +62,7 @@ class TaskGrams:
 Data = TaskGrams | TaskDesigns
 
 
-def data_of(problem: Problem, n_paths: int = 1) -> Data:
+def data_of(problem: Problem, n_paths: int = 1, ridge: float = 0.0) -> Data:
     """Return what determines the estimates: moments, or designs if there are many features.
 
     Parameters
@@ -65,6 +70,8 @@ def data_of(problem: Problem, n_paths: int = 1) -> Data:
     problem : Problem
     n_paths : int
         Number of paths that are computed from each design.
+    ridge : float >= 0
+        ridge / 2 ||b_j||^2 is added to the loss of each task.
 
     Raises
     ------
@@ -72,12 +79,16 @@ def data_of(problem: Problem, n_paths: int = 1) -> Data:
         If squares of the data are not finite.
     """
     rank = np.minimum(problem.n_samples, problem.n_features)
-    designs = TaskDesigns.of(problem, rank)
+    if ridge:
+        rank = np.full_like(rank, problem.n_features)
+    designs = TaskDesigns.of(problem, rank, ridge)
     if problem.n_features > (LARGEST_GRAM if n_paths >= MANY_PATHS else FEW_FEATURES):
         curvature = np.stack([columns.square for columns in problem.columns])
         data: Data = designs
     else:
         gram = stored(problem.gram)
+        if ridge:
+            gram = gram + ridge * np.eye(problem.n_features)
         curvature = np.diagonal(gram, axis1=1, axis2=2)
         moments = TaskMoments(gram, problem.correlation, problem.response_power, rank)
         data = TaskGrams(moments, designs)
@@ -204,7 +215,8 @@ def follow(data: Data, penalty: RowPenalty, lam: np.ndarray, settings: PathSetti
     coef, objective, gap, done = data.estimates(penalty, points)
     order = order[asked < done]
     at = asked[asked < done][np.argsort(order)]
-    return Path(coef[at], {"lam": steps[at]}, objective[at], gap[at] <= accuracy)
+    estimates = SparseEstimates.of(coef).take(at)
+    return Path(estimates, {"lam": steps[at]}, objective[at], gap[at] <= accuracy)
 
 
 def _with_stepping_stones(lam: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ last two estimates, tells which features join before they are needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,13 @@ class TaskDesigns:
     responses : tuple of r arrays (n_j,)
     correlation, power, rank : arrays
         See ``TaskMoments``.
+    ridge : float >= 0
+        ridge / 2 ||b_j||^2 is added to the loss of each task.
+
+    Notes
+    -----
+    The ridge is what p further rows sqrt(n_j ridge) I with responses zero would add, so the
+    formulas of least squares hold with their residuals, which are never formed.
     """
 
     designs: tuple[np.ndarray, ...]
@@ -47,30 +55,74 @@ class TaskDesigns:
     correlation: np.ndarray
     power: np.ndarray
     rank: np.ndarray
+    ridge: float = 0.0
 
     @classmethod
-    def of(cls, problem: Problem, rank: np.ndarray) -> TaskDesigns:
+    def of(cls, problem: Problem, rank: np.ndarray, ridge: float = 0.0) -> TaskDesigns:
         """Return the designs of a problem with a bound on the rank of each."""
-        return cls(problem.designs, problem.y, problem.correlation, problem.response_power, rank)
+        moments = problem.correlation, problem.response_power
+        return cls(problem.designs, problem.y, *moments, rank, ridge)
 
     def task(self, j: int) -> TaskDesigns:
         """Return the design and the response of one task."""
         own = slice(j, j + 1)
         designs = self.designs if len(self.designs) == 1 else self.designs[own]
-        return TaskDesigns(
-            designs, self.responses[own], self.correlation[own], self.power[own], self.rank[own]
-        )
+        moments = self.correlation[own], self.power[own], self.rank[own]
+        return TaskDesigns(designs, self.responses[own], *moments, self.ridge)
+
+    def residuals(self, rows: np.ndarray, coef: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield y_j - X_j b_j for each task, (k, n_j), of coefficients (k, w, r) of some rows."""
+        for j, y in enumerate(self.responses):
+            X = self.designs[min(j, len(self.designs) - 1)]
+            yield y - coef[:, :, j] @ X[:, rows].T
+
+    def gradients(
+        self, rows: np.ndarray, coef: np.ndarray, residuals: Iterable[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradients of all features, and the residual power.
+
+        Parameters
+        ----------
+        rows : int array (w,)
+            The features with coefficients.
+        coef : array (k, w, r)
+        residuals : iterable of r arrays (k, n_j)
+            y_j - X_j b_j.
+
+        Returns
+        -------
+        gradients : array (k, r, p)
+            X_j^T (y_j - X_j b_j) / n_j - ridge b_j.
+        power : array (k,)
+            R = sum_j ||y_j - X_j b_j||^2 / n_j + ridge ||b_j||^2.
+        """
+        grad = np.empty((len(coef), *self.correlation.shape))
+        power = self.ridge * np.einsum("kwr,kwr->k", coef, coef)
+        for j, residual in enumerate(residuals):
+            n = residual.shape[1]
+            grad[:, j] = residual @ self.designs[min(j, len(self.designs) - 1)] / n
+            power += (residual**2).sum(axis=1) / n
+        if self.ridge:
+            grad[:, :, rows] -= self.ridge * coef.swapaxes(1, 2)
+        return grad, power
+
+    def violations(self, lam: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return by how much coefficients (k, p, r) violate optimality for the l1 norm, (k,)."""
+        rows = np.flatnonzero(coef.any(axis=(0, 2)))
+        grad, _ = self.gradients(rows, coef[:, rows], self.residuals(rows, coef[:, rows]))
+        grad, lams = grad.swapaxes(1, 2), lam[:, None, None]
+        used = np.abs(grad - lams * np.sign(coef))
+        away = np.where(coef != 0.0, used, np.maximum(np.abs(grad) - lams, 0.0))
+        return away.max(axis=(1, 2))
 
     def certificate(self, penalty: RowPenalty, lam: float, coef: np.ndarray) -> tuple[float, float]:
         """Return the objective of coefficients (p, r) and their duality gap."""
-        grad, power = np.empty_like(self.correlation), np.zeros(1)
-        for j, y in enumerate(self.responses):
-            X, used = self.designs[min(j, len(self.designs) - 1)], np.flatnonzero(coef[:, j])
-            residual = y - X[:, used] @ coef[used, j]
-            grad[j] = X.T @ residual / len(y)
-            power += residual @ residual / len(y)
-        lams, gauge = np.array([lam]), penalty.gauges(grad)[None] / lam
-        objective, gap = _certificates(penalty, lams, coef[None], grad.T[None], gauge, power)
+        rows = np.flatnonzero(coef.any(axis=1))
+        values = coef[None, rows]
+        grad, power = self.gradients(rows, values, self.residuals(rows, values))
+        lams, gauge = np.array([lam]), penalty.gauges(grad) / lam
+        of_rows = grad[:, :, rows].swapaxes(1, 2)
+        objective, gap = _certificates(penalty, lams, values, of_rows, gauge, power)
         return float(objective[0]), float(gap[0])
 
     def estimates(self, penalty: RowPenalty, points: Points) -> Estimates:
@@ -129,6 +181,7 @@ class WorkingSet:
             products = new.T @ self._columns[j].T / X.shape[0]
             gram[j, old:] = products
             gram[j, :old, old:] = products[:, :old].T
+            gram[j, np.arange(old, size), np.arange(old, size)] += self.data.ridge
         self._gram = gram
         self.rows = np.concatenate([self.rows, rows])
 
@@ -139,11 +192,12 @@ class WorkingSet:
         rank = np.minimum(data.rank, len(self))
         return TaskMoments(self._gram, data.correlation[:, self.rows], data.power, rank)
 
-    def residuals(self, j: int, coef: np.ndarray) -> np.ndarray:
-        """Return y_j - X_j b_j for coefficients (k, w), shape (k, n_j)."""
-        used = coef.any(axis=0)
-        columns = self._columns[min(j, len(self._columns) - 1)]
-        return self.data.responses[j] - coef[:, used] @ columns[used]
+    def residuals(self, coef: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield y_j - X_j b_j for each task, (k, n_j), of coefficients (k, w, r)."""
+        for j, y in enumerate(self.data.responses):
+            used = coef[:, :, j].any(axis=0)
+            columns = self._columns[min(j, len(self._columns) - 1)]
+            yield y - coef[:, used, j] @ columns[used]
 
 
 @dataclass(frozen=True)
@@ -155,7 +209,7 @@ class Attempt:
     lam : array (k,)
     coef : array (k, w, r)
     grad : array (k, r, p)
-        X_j^T (y_j - X_j b_j) / n_j.
+        X_j^T (y_j - X_j b_j) / n_j - ridge b_j.
     gauge : array (k, p)
         Dual norm of each row of the gradient, in units of lam.
     objective, gap : arrays (k,)
@@ -173,13 +227,7 @@ class Attempt:
         cls, working: WorkingSet, penalty: RowPenalty, lam: np.ndarray, coef: np.ndarray
     ) -> Attempt:
         """Return estimates with their gradients and certificates."""
-        data = working.data
-        grad, power = np.empty((len(lam), *data.correlation.shape)), np.zeros(len(lam))
-        for j in range(len(data.responses)):
-            residual = working.residuals(j, coef[:, :, j])
-            n = residual.shape[1]
-            grad[:, j] = residual @ data.designs[min(j, len(data.designs) - 1)] / n
-            power += (residual**2).sum(axis=1) / n
+        grad, power = working.data.gradients(working.rows, coef, working.residuals(coef))
         gauge = penalty.gauges(grad) / lam[:, None]
         own = grad[:, :, working.rows].swapaxes(1, 2)
         objective, gap = _certificates(penalty, lam, coef, own, gauge, power)
@@ -203,9 +251,9 @@ def _certificates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return objectives and duality gaps, (k,), of estimates with coefficients (k, w, r).
 
-    Let R = sum_j ||y_j - X_j b_j||^2 / n_j. The residuals over n_j, times t, are feasible in the
-    dual if t times every gauge is at most 1. With the largest such t <= 1, the gap to the objective
-    R / 2 + lam sum_i penalty(b_i) is
+    Let R = sum_j ||y_j - X_j b_j||^2 / n_j + ridge ||b_j||^2. The residuals over n_j, times t, are
+    feasible in the dual if t times every gauge is at most 1. With the largest such t <= 1, the gap
+    to the objective R / 2 + lam sum_i penalty(b_i) is
 
         R (1 - t)^2 / 2 + sum_i (lam penalty(b_i) - t <b_i, grad_i>).
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 # p-values below this are reported as this value.
-_SMALLEST_P = 1e-9
+SMALLEST_P = 1e-9
 # Relative rounding error of a variance, or a sum, whose terms cancel.
 CANCELLED = 1e-14
 # Weights of a line below this share of the largest are rounding errors.
@@ -66,7 +66,9 @@ def combined_interval(
     return estimate, low, high
 
 
-def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float) -> float:
+def p_value_of(
+    interval_at: Callable[[float], tuple[float, float]], value: float, slack: float = 0.0
+) -> float:
     """Return the p-value of a value by inverting an interval.
 
     Parameters
@@ -75,6 +77,8 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
         Maps a confidence in (0, 1) to (low, high), wider for a higher confidence. It is called at
         most twenty times, with a confidence up to 1 - 1e-9.
     value : float
+    slack : float >= 0
+        Rounding error of the ends: values so near to the interval are not excluded.
 
     Returns
     -------
@@ -86,13 +90,13 @@ def p_value_of(interval_at: Callable[[float], tuple[float, float]], value: float
 
     def excluded(z: float) -> bool:
         low, high = interval_at(1 - 2 * scipy.special.ndtr(-z))
-        return value < low or value > high
+        return value < low - slack or value > high + slack
 
-    out, inside = 1e-3, float(-scipy.special.ndtri(_SMALLEST_P / 2))
+    out, inside = 1e-3, float(-scipy.special.ndtri(SMALLEST_P / 2))
     if not excluded(out):
         return 1.0
     if excluded(inside):
-        return _SMALLEST_P
+        return SMALLEST_P
     # Down to 1e-9 the p-value falls by a factor exp(-z dz) with z at most 6.2.
     while inside - out > 1.5e-4:
         middle = (out + inside) / 2
@@ -174,8 +178,8 @@ def assumed_worst(matrix, coefficients, known) -> np.ndarray:
         Correlation of the estimates.
     coefficients : array_like, shape (k,)
         Coefficients of the linear combination.
-    known : array_like of bool, shape (k,)
-        Estimates whose correlations with each other are known.
+    known : array_like of bool, shape (k, k)
+        Pairs of estimates whose correlation is known.
 
     Returns
     -------
@@ -183,8 +187,8 @@ def assumed_worst(matrix, coefficients, known) -> np.ndarray:
         Unit diagonal. It need not be positive semidefinite, but with it ``combined_interval`` is at
         least as long as with any correlations of the unknown errors.
     """
-    signs, known = np.sign(coefficients), np.asarray(known, dtype=bool)
-    worst = np.where(np.outer(known, known), matrix, np.outer(signs, signs))
+    signs = np.sign(coefficients)
+    worst = np.where(known, matrix, np.outer(signs, signs))
     np.fill_diagonal(worst, 1.0)
     return worst
 

@@ -1,13 +1,17 @@
-"""Crossing of a level by a rising success probability, with an interval from the likelihood."""
+"""Crossing of a level by a rising success probability, with an interval from the likelihood.
+
+A falling curve is a rising one in -x (``Crossing.mirrored``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from greedyexp.stats.proportions import CONFIDENCE, checked_confidence, checked_counts
+from greedyexp.stats.level import LEVEL
+from greedyexp.stats.proportions import checked_confidence, checked_counts
 
 # An end further from the data than this multiple of their range counts as infinite.
 FAR = 1e4
@@ -27,11 +31,12 @@ class Crossing:
     ----------
     estimate : float
         tau, in units of x. It may lie outside the data, and is infinite if the fitted points do not
-        rise; nan without data, or if the data do not rise and equal the level.
+        rise; nan without data, if the data do not rise and equal the level, or with a ``misfit``.
     low, high : float
         Ends of the interval, low <= estimate <= high; infinite where the data give no limit.
-    slope : float in [0, inf]
-        b, in logits per unit of x: infinite for separated data, 0 for a flat fit.
+    slope : float in [-inf, inf]
+        b, in logits per unit of x: infinite for separated data, 0 for a flat fit, and negative for
+        a falling curve.
     level : float in (0, 1)
         The probability at the crossing.
     near : pair of float
@@ -40,6 +45,8 @@ class Crossing:
         The points that enclose the crossing if no logistic curve fits: without a shape, more trials
         at the same points cannot tell where the crossing lies between them. None for the interval
         of a logistic curve.
+    misfit : str
+        Why there is no crossing, as in ``stats.direction.misfit``; otherwise empty.
     """
 
     estimate: float
@@ -49,11 +56,25 @@ class Crossing:
     level: float = 0.5
     near: tuple[float, float] = (-np.inf, np.inf)
     step: tuple[float, float] | None = None
+    misfit: str = ""
 
     @property
     def regular(self) -> bool:
         """True if the logistic fit is an interior maximum, which has a linear expansion."""
-        return self.step is None and 0 < self.slope < np.inf
+        return self.step is None and 0 < abs(self.slope) < np.inf
+
+    def mirrored(self) -> Crossing:
+        """Return the crossing of the curve with x replaced by -x."""
+        return replace(
+            self,
+            # Subtracted from zero, since the negative of 0.0 is -0.0.
+            estimate=0.0 - self.estimate,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            slope=0.0 - self.slope,
+            near=(0.0 - self.near[1], 0.0 - self.near[0]),
+            step=self.step and (0.0 - self.step[1], 0.0 - self.step[0]),
+        )
 
     def probability(self, x) -> np.ndarray:
         """Return the fitted success probability at x, for a regular fit."""
@@ -64,7 +85,7 @@ class Crossing:
 
 
 def crossing(
-    x, successes, trials, *, level: float = 0.5, confidence: float = CONFIDENCE, whole: bool = False
+    x, successes, trials, *, level: float = 0.5, confidence: float = LEVEL, whole: bool = False
 ) -> Crossing:
     """Estimate the x at which a rising success probability crosses a level.
 
@@ -182,7 +203,9 @@ def influence(fit: Crossing, x, trials) -> np.ndarray:
     return used * -(i2 - i1 * distance) / (determinant * fit.slope)
 
 
-def checked_points(x, successes, trials, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def checked_points(
+    x, successes, trials, level: float = 0.5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sorted distinct x with trials, and the counts there.
 
     Values count as equal if they differ by rounding only.
@@ -309,13 +332,13 @@ class _Profile:
 
     def _best_slope(self, distance) -> float:
         """Return the root of the score, decreasing in the slope, for data not separated at tau."""
-        low, high, b = 0.0, np.inf, self.slope
+        low, high, b, squares = 0.0, np.inf, self.slope, distance**2
         if distance @ (self.successes - self.trials * scipy.special.expit(self.offset)) <= 0:
             return 0.0
         for _ in range(200):
             p = scipy.special.expit(self.offset + b * distance)
             score = distance @ (self.successes - self.trials * p)
-            curvature = distance**2 @ (self.trials * p * (1 - p))
+            curvature = squares @ (self.trials * p * (1 - p))
             if score > 0:
                 low = b
             else:

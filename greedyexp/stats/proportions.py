@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import scipy
 
-# The confidence of all intervals, unless another one is given.
-CONFIDENCE = 0.95
+from greedyexp.stats.level import LEVEL
 
 
 def checked_confidence(confidence: float) -> float:
@@ -42,7 +41,7 @@ def checked_counts(successes, trials) -> tuple[np.ndarray, np.ndarray]:
     return successes, trials
 
 
-def wilson(successes, trials, *, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
+def wilson(successes, trials, *, confidence: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's score interval for a binomial proportion.
 
     Parameters
@@ -75,10 +74,10 @@ def wilson(successes, trials, *, confidence: float = CONFIDENCE) -> tuple[np.nda
     return np.where(successes == 0, 0.0, low), np.where(failures == 0, 1.0, high)
 
 
-def clopper_pearson_upper(violations, trials, *, confidence: float = CONFIDENCE) -> np.ndarray:
+def clopper_pearson_upper(violations, trials, *, confidence: float = LEVEL) -> np.ndarray:
     """Return the exact one-sided upper limit on the probability of a violation.
 
-    After n trials without a violation it is 1 - (1 - confidence)^(1/n), about 3/n at 95%.
+    After n trials without a violation it is 1 - (1 - confidence)^(1/n).
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ def clopper_pearson_upper(violations, trials, *, confidence: float = CONFIDENCE)
 
 
 def confidence_sequence(
-    successes, trials, *, confidence: float = CONFIDENCE
+    successes, trials, *, confidence: float = LEVEL
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an interval for a Bernoulli probability that stays valid after every trial.
 
@@ -167,22 +166,25 @@ def _last_rejected(
     return np.where(open_end, limit, outside)
 
 
-def binomial_p(successes: int, trials: int, p: float) -> float:
-    """Return the exact two-sided p-value of a probability of success.
-
-    It is twice the smaller tail, so that the values it does not reject are the interval of Clopper
-    and Pearson.
+def binomial_tail(successes: int, trials: int, p: float, *, identical: bool = True) -> float:
+    """Return a bound on the probability of so many successes or more.
 
     Parameters
     ----------
     successes, trials : int
         0 <= successes <= trials.
     p : float in [0, 1]
+        The mean success probability of the trials, which are independent.
+    identical : bool
+        False if the success probabilities may differ. The probability is largest if they are equal
+        for numbers of at least trials * p + 1 (Hoeffding 1956, theorem 5). The bound is 1 for
+        smaller numbers, but trials * p for one success. With ``identical`` it is exact.
     """
-    checked_counts(successes, trials)
-    at_most = scipy.special.bdtr(successes, int(trials), p)
-    at_least = scipy.special.bdtr(trials - successes, int(trials), 1 - p)
-    return float(min(1.0, 2 * min(at_most, at_least)))
+    if not 0 <= successes <= trials:
+        raise ValueError("successes must lie between 0 and trials.")
+    if not identical and successes < trials * p + 1:
+        return min(1.0, trials * p) if successes == 1 else 1.0
+    return float(scipy.special.bdtr(trials - successes, int(trials), 1 - p))
 
 
 def fisher(one: tuple[int, int], two: tuple[int, int]) -> float:

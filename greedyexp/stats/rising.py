@@ -6,7 +6,8 @@ import numpy as np
 import scipy
 
 from greedyexp.stats.crossing import Crossing, checked_points, fitted_range, rising_shares
-from greedyexp.stats.proportions import CONFIDENCE, checked_confidence
+from greedyexp.stats.level import LEVEL
+from greedyexp.stats.proportions import checked_confidence
 
 # A logistic curve is given up if deviations as large as the observed ones have a smaller
 # probability. Giving up too often makes intervals wider, and too rarely makes them wrong.
@@ -19,7 +20,7 @@ def rising_interval(
     trials,
     *,
     level: float = 0.5,
-    confidence: float = CONFIDENCE,
+    confidence: float = LEVEL,
     sequential: bool = False,
 ) -> tuple[float, float]:
     """Return an interval for the crossing that assumes only that success rises with x.
@@ -121,7 +122,7 @@ def rise_shown(
 ) -> tuple[bool, bool]:
     """Return whether success is shown to be below the fitted range somewhere, and above it.
 
-    Each is shown if ``rising_interval`` has an end for the limit of the range at 95%.
+    Each is shown if ``rising_interval`` has an end for the limit of the range.
     """
     given, (bottom, top) = (x, successes, trials), fitted_range(level)
     start, _ = rising_interval(*given, level=bottom, sequential=sequential)
@@ -142,7 +143,7 @@ def _p_values(successes, trials, level: float, sequential: bool) -> np.ndarray:
         share = np.where(start + size < count, 1 / (2 * size), 1 / size)
         new = start + size // 2 < count
         if sequential:
-            found = np.logaddexp(logs, np.log(share) + _log_evidence(won, tried - won, level))
+            found = np.logaddexp(logs, np.log(share) + log_evidence(won, tried - won, level))
         else:
             p = scipy.special.bdtr(won, tried.astype(int), level)
             with np.errstate(divide="ignore"):
@@ -152,7 +153,7 @@ def _p_values(successes, trials, level: float, sequential: bool) -> np.ndarray:
     return np.exp(-np.maximum(logs, 0.0))
 
 
-def _log_evidence(won, lost, level: float) -> np.ndarray:
+def log_evidence(won, lost, level: float) -> np.ndarray:
     """Return the log likelihood ratio of a uniform mixture below the level to the level itself."""
     with np.errstate(divide="ignore"):
         mixture = scipy.special.betaln(won + 1, lost + 1) + np.log(

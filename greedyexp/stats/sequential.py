@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy
 
 from greedyexp.stats.crossing import Crossing, crossing
+from greedyexp.stats.direction import UNCLEAR, Direction, misfit
+from greedyexp.stats.level import LEVEL
 from greedyexp.stats.proportions import (
-    CONFIDENCE,
     checked_confidence,
     confidence_sequence,
     wilson,
@@ -47,39 +50,72 @@ def nominal_confidence(confidence: float, *, sequential: bool) -> float:
 
 
 def located_crossing(
-    x, successes, trials, *, sequential: bool, level: float = 0.5, confidence: float = CONFIDENCE
+    x,
+    successes,
+    trials,
+    direction: Direction | None,
+    *,
+    sequential: bool,
+    level: float = 0.5,
+    confidence: float = LEVEL,
 ) -> Crossing:
     """Estimate a crossing with an interval that is valid for the data and their placement.
 
+    There is no crossing, but a ``misfit``, if the direction is unknown or the data contradict it.
+
     The interval is that of a logistic curve if the data support one (``logistic_fits``). Its
     coverage is then approximate. Otherwise the interval is ``rising_interval``, which assumes only
-    that success rises and covers at least so often for points chosen in advance. The estimate is
+    the direction and covers at least so often for points chosen in advance. The estimate is
     that of the logistic curve in both cases, or the nearest end of an interval that does not
     contain it. An exact interval always contains the two points that enclose the crossing.
 
     Parameters
     ----------
     x, successes, trials : array_like, shape (k,)
+    direction : {"rising", "falling"} or None
+        How success changes with x, as declared or by ``direction_of``; None if it is unknown.
     sequential : bool
         True if the placement of the trials depended on results. The trials are then near the
         crossing, and the curve is fitted to all of them (``placed_crossing``).
     level, confidence : float in (0, 1)
     """
-    given = (x, successes, trials)
-    fit = placed_crossing if sequential else crossing
-    found = fit(*given, level=level, confidence=confidence)
-    if logistic_fits(found, *given, sequential=sequential):
-        return found
-    low, high = rising_interval(*given, level=level, confidence=confidence, sequential=sequential)
+    locate = crossing_locator(x, successes, trials, direction, sequential=sequential, level=level)
+    return locate(confidence)
+
+
+def crossing_locator(
+    x, successes, trials, direction: Direction | None, *, sequential: bool, level: float = 0.5
+) -> Callable[[float], Crossing]:
+    """Return ``located_crossing`` as a function of the confidence.
+
+    What does not depend on the confidence is computed once.
+    """
+    wrong = UNCLEAR if direction is None else misfit(x, successes, trials, direction, level)
+    if wrong:
+        return lambda _: Crossing(np.nan, -np.inf, np.inf, 0.0, level, misfit=wrong)
+    falls = direction == "falling"
+    given = (-np.asarray(x, dtype=float) if falls else x, successes, trials)
+    fitted = partial(placed_crossing if sequential else crossing, *given, level=level)
+    first = fitted()
+    logistic = logistic_fits(first, *given, sequential=sequential)
     step = enclosing_step(*given, level=level)
-    low, high = min(low, step[0]), max(high, step[1])
-    # The estimate remains nan if the data do not determine one.
-    estimate = float(np.clip(found.estimate, low, high))
-    return replace(found, estimate=estimate, low=low, high=high, step=step)
+
+    def rising(confidence: float) -> Crossing:
+        ends = rising_interval(*given, level=level, confidence=confidence, sequential=sequential)
+        low, high = min(ends[0], step[0]), max(ends[1], step[1])
+        # The estimate remains nan if the data do not determine one.
+        estimate = float(np.clip(first.estimate, low, high))
+        return replace(first, estimate=estimate, low=low, high=high, step=step)
+
+    def locate(confidence: float) -> Crossing:
+        at_level = fitted(confidence=confidence) if logistic else rising(confidence)
+        return at_level.mirrored() if falls else at_level
+
+    return locate
 
 
 def placed_crossing(
-    x, successes, trials, *, level: float = 0.5, confidence: float = CONFIDENCE
+    x, successes, trials, *, level: float = 0.5, confidence: float = LEVEL
 ) -> Crossing:
     """Fit a logistic curve to trials that were placed near its crossing by earlier results.
 
@@ -95,7 +131,7 @@ def placed_crossing(
 
 
 def proportion_interval(
-    successes, trials, *, sequential: bool, confidence: float = CONFIDENCE
+    successes, trials, *, sequential: bool, confidence: float = LEVEL
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's interval, or a confidence sequence if ``sequential``.
 

@@ -1,4 +1,4 @@
-"""Differences between two samples, paired or independent: 95% intervals and p-values.
+"""Differences between two samples, paired or independent: intervals and p-values.
 
 Many pairs of samples are compared at once: the last axis holds the values of a sample, and the axes
 before it tell the pairs apart.
@@ -11,12 +11,14 @@ import math
 import numpy as np
 
 from greedyexp.stats.contrasts import combined_interval
+from greedyexp.stats.level import LEVEL
 from greedyexp.stats.means import half_widths, mean_of
 from greedyexp.stats.proportions import fisher, mcnemar, phi, wilson
+from greedyexp.stats.rounding import ROUNDING, vary
 
 
 def difference_of_proportions(
-    x: np.ndarray, y: np.ndarray, *, paired: bool
+    x: np.ndarray, y: np.ndarray, *, paired: bool, confidence: float = LEVEL
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Compare two proportions by McNemar's exact test if they are paired, else by Fisher's.
 
@@ -27,11 +29,12 @@ def difference_of_proportions(
         Zeros and ones; m = n if they are paired.
     paired : bool
         True if x[..., i] and y[..., i] belong together.
+    confidence : float in (0, 1)
 
     Returns
     -------
     difference, low, high : array, shape (...)
-        mean(y) - mean(x), with Newcombe's 95% interval (see ``combined_interval``).
+        mean(y) - mean(x), with Newcombe's interval (see ``combined_interval``).
     p_value : array, shape (...)
     """
     n, m = x.shape[-1], y.shape[-1]
@@ -41,16 +44,17 @@ def difference_of_proportions(
     table = np.stack(counts, axis=-1).astype(int)
     # Many pairs have the same counts, on which everything depends.
     unique, inverse = np.unique(table.reshape(-1, len(counts)), axis=0, return_inverse=True)
-    found = np.array([_of_counts(n, m, *one) for one in unique.tolist()])
+    found = np.array([_of_counts(n, m, confidence, *one) for one in unique.tolist()])
     difference, low, high, p = found[inverse.reshape(table.shape[:-1])].T
     return difference.T, low.T, high.T, p.T
 
 
 def _of_counts(
-    n: int, m: int, first: int, second: int, both: int | None = None
+    n: int, m: int, confidence: float, first: int, second: int, both: int | None = None
 ) -> tuple[float, float, float, float]:
     """Compare the proportions first / n and second / m; ``both`` is known if they are paired."""
-    lows, highs = zip(*(wilson(k, of) for k, of in ((first, n), (second, m))), strict=True)
+    shares = (wilson(k, of, confidence=confidence) for k, of in ((first, n), (second, m)))
+    lows, highs = zip(*shares, strict=True)
     correlation = np.eye(2)
     if both is None:
         p = fisher((first, n), (second, m))
@@ -68,7 +72,7 @@ def difference_of_means(
 
     If all paired differences are equal, they have no variance to estimate, and the sign test is
     used. Independent samples whose values are all equal have none either; the permutation test is
-    used for them.
+    used for them. Numbers that differ by rounding errors are equal (``rounding.vary``).
 
     Parameters
     ----------
@@ -81,26 +85,26 @@ def difference_of_means(
     Returns
     -------
     difference, low, high : array, shape (...)
-        mean(y) - mean(x), with its 95% interval.
+        mean(y) - mean(x), with its interval.
     p_value : array, shape (...)
     """
     n, m = x.shape[-1], y.shape[-1]
+    size = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
     if paired:
         d = y - x
         difference, half = mean_of(d), half_widths(d)
-        size = np.abs(d).max(axis=-1)
-        varies = np.ptp(d, axis=-1) > 1e-9 * size
+        varies = vary(d, size)
         # Under the hypothesis each difference is as likely to have the other sign.
-        p = np.where(size > 0, 2.0 ** (1 - n), 1.0)
+        p = np.where(np.abs(difference) > ROUNDING * size, 2.0 ** (1 - n), 1.0)
     else:
         difference = mean_of(y) - mean_of(x)
         # Half-widths of independent estimates add like standard errors.
         half = np.hypot(half_widths(x), half_widths(y))
-        varies = (np.ptp(x, axis=-1) > 0) | (np.ptp(y, axis=-1) > 0)
+        varies = vary(x) | vary(y)
+        apart = ~varies & (np.abs(difference) > ROUNDING * size)
         varies &= min(n, m) > 1
         # One of all splits of the values into two samples separates them so; doubled for two sides.
-        constant = (np.ptp(x, axis=-1) == 0) & (np.ptp(y, axis=-1) == 0) & (difference != 0)
-        p = np.where(constant, min(2 / math.comb(n + m, n), 1.0), 1.0)
+        p = np.where(apart, min(2 / math.comb(n + m, n), 1.0), 1.0)
     if varies.any():
         # Its import takes long, and equal samples do not need it.
         from scipy.stats import ttest_1samp, ttest_ind_from_stats

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from greedyexp.core.errors import StorageError
 from greedyexp.results.text import sentences, where_text
 
 if TYPE_CHECKING:
@@ -104,7 +102,7 @@ def make_table(
     where: Mapping[str, Any],
     group: str | None = None,
 ) -> pd.DataFrame:
-    """Return a table that ``write_table`` can write.
+    """Return a table that ``table_files`` can write.
 
     Parameters
     ----------
@@ -128,8 +126,8 @@ def make_table(
     return table
 
 
-def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
-    """Write one table.
+def table_files(cells: pd.DataFrame, title: str) -> dict[str, bytes]:
+    """Return the files of one table by their formats: CSV, Markdown and LaTeX.
 
     Parameters
     ----------
@@ -138,36 +136,16 @@ def write_table(cells: pd.DataFrame, title: str, stem: Path) -> list[Path]:
         ``attrs["notes"]`` follow the title. ``attrs["group"]`` is a column whose repeated values
         are left out and whose groups are separated by rules.
     title : str
-    stem : Path
-        Path of the files without suffix.
-
-    Returns
-    -------
-    list of Path
-        CSV, Markdown and LaTeX.
-
-    Raises
-    ------
-    StorageError
-        If the folder cannot be written.
     """
     caption = " ".join([f"{title}.", *cells.attrs.get("notes", [])])
     name = cells.attrs.get("group")
     group = None if name is None else list(cells.columns).index(name)
     texts = {
-        ".csv": as_csv(cells),
-        ".md": _markdown(cells, caption, group),
-        ".tex": _latex(cells, caption, group),
+        "csv": as_csv(cells),
+        "md": _markdown(cells, caption, group),
+        "tex": _latex(cells, caption, group),
     }
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        for suffix, text in texts.items():
-            stem.with_suffix(suffix).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise StorageError(
-            f"the table cannot be written ({error.strerror or error}).", place=str(stem.parent)
-        ) from None
-    return [stem.with_suffix(suffix) for suffix in texts]
+    return {suffix: text.encode("utf-8") for suffix, text in texts.items()}
 
 
 def as_csv(cells: pd.DataFrame) -> str:

@@ -12,10 +12,11 @@ from greedyexp.core.registry import table
 from greedyexp.metrics.support import selected_of
 from greedyexp.results.columns import declared, reads, separate_algorithms
 from greedyexp.results.context import Context
-from greedyexp.results.records import Where, failed_rows, rows_where
-from greedyexp.results.summaries import Sizes, is_single, name_text, records_at, selection_notes
+from greedyexp.results.curves import is_single
+from greedyexp.results.notes import selection_notes
+from greedyexp.results.records import Sizes, Where, failed_rows, name_text, records_at, rows_where
 from greedyexp.results.text import count_text
-from greedyexp.results.words import short_name
+from greedyexp.results.words import short_name, told_apart
 from greedyexp.tables._output import Cell, Title, make_table
 
 if TYPE_CHECKING:
@@ -125,17 +126,18 @@ def selected_features(
     frame = frame[failed_rows(frame) | frame["selected_features"].notna()]
     failed = failed_rows(frame)
     labels = context.in_order("algorithm", sorted(frame["algorithm"].unique()))
-    titles = context.titled(labels)
     settings = [*frame.columns[: frame.columns.get_loc("replicate")]]
     settings += ["size"] if "size" in frame.columns else []
     ended = frame[~failed]
     points = [name for name in settings if ended[name].nunique(dropna=False) > 1]
+    headings = told_apart({name: short_name(name) for name in points}, ["feature"])
+    titles = context.titled(labels, "feature", *headings.values())
     groups: Any = [((), ended)]
     if points:
         groups = ended.groupby(points, sort=False, dropna=False)
     rows, left = [], 0
     for values, group in groups:
-        point = dict(zip(map(short_name, points), map(str, values), strict=True))
+        point = dict(zip(headings.values(), map(str, values), strict=True))
         shares = _selection_shares(group, labels)
         # The most selected first, then by name.
         names = sorted(shares, key=lambda name: (-sum(shares[name].values()), name))

@@ -9,24 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import table
+from greedyexp.results import theorems
 from greedyexp.results.columns import declared, separate_algorithms
 from greedyexp.results.context import Context
-from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.text import count_text, failures_text, origin_text
-from greedyexp.results.theorems import (
-    ACCURACY_COLUMNS,
-    FitBelow,
-    Growth,
-    Law,
-    Laws,
-    WhereTheorem,
-    accuracies,
-    growth,
-    growth_text,
-    refuse_unknown,
-    theorem_title,
-    without_theorem,
-)
+from greedyexp.results.notes import interval_text, run_notes
+from greedyexp.results.records import group_columns, identity, rows_where
+from greedyexp.results.text import count_text
 from greedyexp.results.words import number_text, short_name
 from greedyexp.tables._output import Cell, Title, make_table
 
@@ -39,21 +27,25 @@ _RATIO = "Ratio: steps to promised steps, median and largest over replicates and
 Row = Annotated[str | None, Field(description="column with one group of rows per value")]
 
 
-@table("slopes", title="Growth of steps", **declared(*ACCURACY_COLUMNS, apart=separate_algorithms))
+@table(
+    "slopes",
+    title="Growth of steps",
+    **declared(*theorems.ACCURACY_COLUMNS, apart=separate_algorithms),
+)
 def slopes(
     frame: pd.DataFrame,
     context: Context,
     *,
     row: Row = None,
-    law: Laws = {},  # noqa: B006 - a default that pydantic copies
-    fit_below: FitBelow = None,
-    where: WhereTheorem = {},  # noqa: B006
+    law: theorems.Laws = {},  # noqa: B006 - a default that pydantic copies
+    fit_below: theorems.FitBelow = None,
+    where: theorems.WhereTheorem = {},  # noqa: B006
     title: Title = "",
 ) -> pd.DataFrame:
     """One row for each algorithm and theorem, and each value of ``row`` and reference.
 
     Growth is the power p of (1 / epsilon)^p, or with ``law: {T4: log}`` the steps for each factor
-    of ten in accuracy: the mean over replicates of least-squares slopes with its 95% t interval.
+    of ten in accuracy: the mean over replicates of least-squares slopes with its t interval.
     The next column is the growth of the promised steps. The next two columns are the median and the
     largest ratio of steps to promised steps, over pairs of replicate and accuracy. The last column
     is the share of pairs that were not reached within the budget: their ratio is infinite if the
@@ -64,9 +56,9 @@ def slopes(
     frame, keys = group_columns(
         frame, context, row, "algorithm", "theorem", "reference", merge=True
     )
-    rows = accuracies(frame, keys, "steps", "Leave the table out.")
-    refuse_unknown("law", law, rows)
-    found = _growth_table(rows, frame, keys, law, fit_below)
+    rows = theorems.accuracies(frame, keys, "steps", "Leave the table out.")
+    theorems.refuse_unknown("law", law, rows)
+    found = _growth_table(rows, frame, context, keys, law, fit_below)
     titles = context.titled(context.in_order("algorithm", list(found["algorithm"].unique())))
     found = _sorted(found, "algorithm", list(titles))
     if row is not None:
@@ -77,7 +69,10 @@ def slopes(
     lines = []
     for one in found.to_dict("records"):
         line: dict[str, Any] = {} if row is None else {short_name(row): number_text(one[row])}
-        line |= {"algorithm": titles[one["algorithm"]], "theorem": theorem_title(one["theorem"])}
+        line |= {
+            "algorithm": titles[one["algorithm"]],
+            "theorem": theorems.theorem_title(one["theorem"]),
+        }
         line |= {name: one[name].replace("_", " ") for name in varying}
         digits = 3 if one["law"] == "power" else 2
         line |= {name: _growth_cell(one[name], digits) for name in ("growth", "promised")}
@@ -87,16 +82,20 @@ def slopes(
             "not reached (%)": Cell(100.0 * one["unreached"], digits=1),
         }
         lines.append(line)
+    counts = f"{count_text(found['replicates'])} replicates"
+    origin, failures = run_notes(frame, context, counts)
     notes = [
-        f"{origin_text(context)}: {count_text(found['replicates'])} replicates.",
-        growth_text(fit_below),
+        origin,
+        theorems.growth_text(fit_below, interval_text("t", frame, context)),
         *_law_texts(set(found["law"])),
         _RATIO,
-        failures_text(replicates(frame), "left out"),
+        failures,
     ]
     group = None if row is None else short_name(row)
     # The rows name the theorems.
-    return make_table(lines, notes, "Growth of steps", title, without_theorem(where), group)
+    return make_table(
+        lines, notes, "Growth of steps", title, theorems.without_theorem(where), group
+    )
 
 
 def _sorted(found: pd.DataFrame, column: str, levels: list[Any]) -> pd.DataFrame:
@@ -106,8 +105,9 @@ def _sorted(found: pd.DataFrame, column: str, levels: list[Any]) -> pd.DataFrame
 def _growth_table(
     rows: pd.DataFrame,
     frame: pd.DataFrame,
+    context: Context,
     keys: Sequence[str],
-    law: Mapping[str, Law],
+    law: Mapping[str, theorems.Law],
     fit_below: float | None,
 ) -> pd.DataFrame:
     """Compare measured and promised steps for each combination of the keys.
@@ -145,8 +145,8 @@ def _growth_table(
             values
             | {
                 "law": kind,
-                "growth": growth(own, frame, kind, fit_below),
-                "promised": growth(promised, frame, kind, fit_below),
+                "growth": theorems.growth(own, frame, context, kind, fit_below),
+                "promised": theorems.growth(promised, frame, context, kind, fit_below),
                 "ratio": ratios.median(),
                 "largest": ratios.max(),
                 "unreached": float(np.isinf(own["taken"]).mean()),
@@ -156,7 +156,7 @@ def _growth_table(
     return pd.DataFrame(found)
 
 
-def _growth_cell(one: Growth, digits: int) -> Cell:
+def _growth_cell(one: theorems.Growth, digits: int) -> Cell:
     return Cell(one.value, one.low, one.high, digits=digits)
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.parts import Algorithm
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.testing.checks import CHECKS
 from greedyexp.testing.data import refuse_unknown
-from greedyexp.testing.trial import Refused, Trial
+from greedyexp.testing.trial import Refused, Trial, registered
 
 
 def check_algorithm(
@@ -107,7 +104,7 @@ def _checks(
     params: Mapping[str, Any],
 ) -> list[tuple[_Bound, str | None]]:
     """Return all checks of an algorithm, those that are expected to fail with the reason."""
-    part, reasons = _registered(algorithm), expected_failures or {}
+    part, reasons = registered("algorithm", algorithm), expected_failures or {}
     for name in reasons:
         if name not in CHECKS:
             raise ConfigError(
@@ -118,20 +115,3 @@ def _checks(
     needs = frozenset((*part.fixed_requirements, *part.requirements_of(values), *traits))
     refuse_unknown(needs)
     return [(_Bound(name, part, values, needs), reasons.get(name)) for name in CHECKS]
-
-
-def _registered(algorithm: Callable[..., Any] | str) -> Algorithm:
-    """Return the algorithm of a function or a name."""
-    if isinstance(algorithm, str):
-        return registry.find("algorithm", algorithm)
-    known = registry.parts("algorithm").values()
-    same = [part for part in known if inspect.unwrap(part.function) is inspect.unwrap(algorithm)]
-    # The file of the function may have been loaded as a plugin in the meantime.
-    same += [part for part in known if registry.same_source(part.function, algorithm)]
-    if same:
-        return same[0]
-    name = getattr(algorithm, "__name__", str(algorithm))
-    raise ConfigError(
-        f"'{name}' is not registered as an algorithm.",
-        remedy=f'Decorate it with @greedyexp.algorithm("{name}").',
-    )

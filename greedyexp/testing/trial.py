@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from greedyexp.core.errors import PluginError, UserError
+from greedyexp.core import registry
+from greedyexp.core.errors import ConfigError, PluginError, UserError
 from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.iteration import Iteration
 from greedyexp.estimates.path import Path
@@ -31,6 +32,29 @@ class BrokenContract(AssertionError):
 
     The message is one sentence: the check, what the algorithm was given, and what it did.
     """
+
+
+def registered(kind: Literal["algorithm", "loss"], given: Callable[..., Any] | str) -> Any:
+    """Return the algorithm or loss of a function or a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if isinstance(given, str):
+        return registry.find(kind, given)
+    known = registry.parts(kind).values()
+    same = [part for part in known if inspect.unwrap(part.function) is inspect.unwrap(given)]
+    # The file of the function may have been loaded as a plugin in the meantime.
+    same += [part for part in known if registry.same_source(part.function, given)]
+    if same:
+        return same[0]
+    name = getattr(given, "__name__", str(given))
+    raise ConfigError(
+        f"'{name}' is not registered as {'an' if kind == 'algorithm' else 'a'} {kind}.",
+        remedy=f'Decorate it with @greedyexp.{kind}("{name}").',
+    )
 
 
 class Refused(Exception):

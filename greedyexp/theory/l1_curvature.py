@@ -33,6 +33,10 @@ from greedyexp.theory.spectrum import EPS, Spectrum, checked_design, spectrum
 _MOST_COLUMNS = 20
 # Largest number of facets of a polytope; Qhull lists them within seconds.
 _MOST_FACETS = 200_000
+# Up to this rank a hull of few columns decides, however many columns there are.
+MOST_RANK = 6
+# Numbers of products of columns with normals: in memory at a time (34 MB), and in one round.
+_AT_ONCE, _MOST_PRODUCTS = 2**22, 2**28
 # Qhull merges facets that agree to about this fraction of the largest coordinate.
 _HULL = 1e-11
 # The conic solver factors a dense matrix of about this many rows at every step (8000: 0.5 GB).
@@ -43,13 +47,14 @@ def curvature_l1(design) -> Constant:
     """Return mu1, or mu1L if columns are dependent.
 
     Independent columns: 1 / (n mu1) is the largest v^T (P^T P)^-1 v over all sign vectors.
-    Dependent ones: n mu1L is the squared distance from the origin of the nearest facet of the
-    convex hull of the columns and their negatives.
+    Dependent ones: n mu1L is the squared inradius of the convex hull of the columns and their
+    negatives, which is the distance of its nearest facet from the origin.
 
     Parameters
     ----------
     design : array (n, p)
-        P, with at most 20 columns, or with a rank for which the hull can be listed.
+        P, with at most 20 columns, or of rank at most 6, or with a rank for which all facets can be
+        listed.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def curvature_l1(design) -> Constant:
     Raises
     ------
     DataError
-        If the design is too large; see also ``checked_design``.
+        If the design is too large, or its hull has too many facets; see also ``checked_design``.
 
     References
     ----------
@@ -81,7 +86,7 @@ def enumeration_fits(rank: int, p: int) -> bool:
     """Return True if ``curvature_l1`` accepts p columns of this rank, at most min(n, p)."""
     if rank == p:
         return p <= _MOST_COLUMNS
-    return _most_facets(rank, p) <= _MOST_FACETS
+    return rank <= MOST_RANK or _most_facets(rank, p) <= _MOST_FACETS
 
 
 def _most_facets(rank: int, p: int) -> float:
@@ -115,21 +120,55 @@ def _by_signs(P: np.ndarray, known: Spectrum) -> Constant:
 
 def _by_facets(P: np.ndarray, known: Spectrum) -> Constant:
     n = len(P)
-    basis = known.left[:, : known.rank]
-    B = basis.T @ P
-    B = B[:, np.abs(B).max(axis=0) > 0]
+    B = known.left[:, : known.rank].T @ P
     scale = float(np.abs(B).max())
-    if known.rank == 1:
-        normal, distance = np.ones(1), scale
-    else:
-        facets = scipy.spatial.ConvexHull(np.concatenate([B, -B], axis=1).T / scale).equations
-        nearest = int(np.argmax(facets[:, -1]))
-        normal, distance = facets[nearest, :-1], -float(facets[nearest, -1]) * scale
+    normal, distance = _nearest_facet(B / scale)
     hidden = (_HULL + 4 * known.rank * EPS) * scale + known.error
     reached = float(np.abs(normal @ B).max() / np.linalg.norm(normal))
-    lower = max(distance - hidden, 0.0) ** 2 / n
+    lower = max(distance * scale - hidden, 0.0) ** 2 / n
     upper = (reached + 4 * known.rank * EPS * scale + known.error) ** 2 / n
     return Constant(reached**2 / n, min(lower, reached**2 / n), upper)
+
+
+def _nearest_facet(B: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return unit normal and distance of the facet of conv(+-columns) nearest to the origin.
+
+    The hull of a few columns lies inside that of all columns, so its inradius is no larger. The
+    columns farthest beyond its nearest facets are added to it until no column is beyond the nearest
+    one, and both inradii agree. Columns shorter than the inradius are inside the hull.
+    """
+    if len(B) == 1:
+        return np.ones(1), float(np.abs(B).max())
+    lengths = np.linalg.norm(B, axis=0)
+    used = scipy.linalg.qr(B, mode="r", pivoting=True, check_finite=False)[1][: len(B)]
+    least = np.inf
+    while True:
+        corners = B[:, used].T
+        facets = scipy.spatial.ConvexHull(np.concatenate([corners, -corners])).equations
+        facets = facets[np.argsort(-facets[:, -1], kind="stable")]
+        distances = -facets[:, -1]
+        outer = np.flatnonzero(lengths >= distances[0])
+        if len(facets) > _MOST_FACETS or len(used) * len(outer) > _MOST_PRODUCTS:
+            raise DataError(
+                f"too many of the {B.shape[1]} columns of rank {len(B)} are corners of their hull"
+                " for the exact constant.",
+                remedy="Take fewer columns, or the relaxation mu1_sdp.",
+            )
+        # The inradius is at most the distance of the farthest column in any direction.
+        nearer = max(1, int(np.count_nonzero(distances < least)))
+        size = max(1, _AT_ONCE // len(outer))
+        tried: int = min(max(len(used), size), nearer)
+        farthest, heights = np.empty(tried, dtype=np.int64), np.empty(tried)
+        for start in range(0, tried, size):
+            part = slice(start, min(start + size, tried))
+            products = np.abs(facets[part, :-1] @ B[:, outer])
+            farthest[part] = outer[products.argmax(axis=1)]
+            heights[part] = products.max(axis=1)
+        least = min(least, float(heights.min()))
+        beyond = ~np.isin(farthest, used) & (heights > distances[:tried] + _HULL)
+        if not beyond[0]:
+            return facets[0, :-1], float(distances[0])
+        used = np.union1d(used, farthest[beyond])
 
 
 def curvature_l1_sdp(design, *, tol: float = 1e-6) -> Constant:

@@ -106,12 +106,17 @@ class Risk:
         scores[list(support)] = -1.0
         return int(np.flatnonzero(scores >= scores.max() * (1 - TIE))[0])
 
+    def worst(self, w, support, rule):
+        scores = self.scores(w, rule)
+        scores[list(support)] = np.inf
+        return int(np.flatnonzero(scores <= scores.min() * (1 + TIE))[0])
 
-def forward(risk, k, rule):
+
+def forward(risk, k, rule, choose=Risk.best):
     """Algorithm 3: features in the order of entry, estimates and risks after 0..k steps."""
     support, ways = [], [np.zeros(risk.X.shape[1])]
     for _ in range(k):
-        support.append(risk.best(ways[-1], support, rule))
+        support.append(choose(risk, ways[-1], support, rule))
         ways.append(risk.minimum(support))
     return support, np.array(ways), np.array([risk.value(w) for w in ways])
 

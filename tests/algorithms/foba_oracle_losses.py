@@ -17,6 +17,7 @@ class Smooth:
     whole: Callable  # params (p + q,) -> value, gradient
     p: int
     q: int = 0
+    means: np.ndarray | None = None  # of the columns, with an intercept
 
     def value(self, coef, dense):
         return self.whole(np.append(coef, dense))[0]
@@ -48,12 +49,16 @@ class Smooth:
         for j in range(self.p):
 
             def line(step, j=j):
-                moved = coef.copy()
-                moved[j] += step
-                return self.value(moved, dense)
+                return self.value(*self.moved(coef, dense, j, step))
 
             gains[j] = start - min(start, minimize_scalar(line, tol=1e-12).fun)
         return gains
+
+    def moved(self, coef, dense, j, step):
+        """The coefficients after a step along one column, centred if there is an intercept."""
+        moved = coef.copy()
+        moved[j] += step
+        return moved, dense if self.means is None else dense - step * self.means[j]
 
 
 def logistic(X, y, ridge=0.0, intercept=False) -> Smooth:
@@ -68,4 +73,4 @@ def logistic(X, y, ridge=0.0, intercept=False) -> Smooth:
         gradient[:p] += ridge * params[:p]
         return value, gradient
 
-    return Smooth(whole, p, int(intercept))
+    return Smooth(whole, p, int(intercept), X.mean(axis=0) if intercept else None)

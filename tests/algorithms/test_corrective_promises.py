@@ -107,8 +107,9 @@ def test_theorems_3_and_4_hold_at_every_step(seed, loss, ridge, rule, size):
     features=st.integers(6, 12),
     ridge=st.sampled_from([0.0, 0.2]),
     correlation=st.floats(0.0, 0.4),
+    start=st.sampled_from(["best", "worst"]),
 )
-def test_theorem_5_holds_at_every_replacement(seed, rule, features, ridge, correlation):
+def test_theorem_5_holds_at_every_replacement(seed, rule, features, ridge, correlation, start):
     rng = np.random.default_rng(seed)
     n, d = 300, 30
     X = rng.choice([-1.0, 1.0], (n, d))
@@ -116,7 +117,7 @@ def test_theorem_5_holds_at_every_replacement(seed, rule, features, ridge, corre
     X /= np.abs(X).max(axis=0)
     X /= np.sqrt((X**2).mean(axis=0)).max()
     y = X[:, :2] @ rng.uniform(-2, 2, 2) + X[:, 2:] @ rng.uniform(-0.3, 0.3, d - 2)
-    asked = {"features": features, "ridge": ridge, "rule": rule}
+    asked = {"features": features, "ridge": ridge, "rule": rule, "start": start}
     path = replacement_steps(as_problem(X, y), **asked)
     risk = Risk("squared", X, y, ridge)
     t = path.grid["steps"]

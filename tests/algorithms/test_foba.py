@@ -23,7 +23,10 @@ def test_least_squares_follow_the_listing_step_by_step(rule, backward, ridge, in
     for seed in range(8):
         X, y, _ = confounded(seed)
         loss = LeastSquares(X, y + 3 * intercept, ridge, intercept)
-        path = fast(as_problem(X, loss.y), ridge=ridge, intercept=intercept, max_features=9)
+        first = {"visit": "first"} if backward else {}
+        path = fast(
+            as_problem(X, loss.y), ridge=ridge, intercept=intercept, max_features=9, **first
+        )
         slow = select(loss, rule=rule, max_features=9, backward=backward)
         agrees(path, slow)
         if intercept:
@@ -37,7 +40,9 @@ def test_least_squares_follow_the_listing_step_by_step(rule, backward, ridge, in
 def test_ratio_and_judge_are_those_of_the_listing(ratio, judge):
     for seed in range(4):
         X, y, _ = confounded(seed)
-        path = foba_obj(as_problem(X, y), backward_ratio=ratio, judge=judge, max_features=10)
+        path = foba_obj(
+            as_problem(X, y), backward_ratio=ratio, judge=judge, max_features=10, visit="first"
+        )
         slow = select(
             LeastSquares(X, y), rule="obj", max_features=10, backward_ratio=ratio, judge=judge
         )
@@ -51,7 +56,12 @@ def test_logistic_follows_the_listing_with_scipy_minimisers(rule, ridge, interce
     for seed in range(3):
         X, y, _ = classes(seed, noise=1.0)
         path = RULES[rule][0](
-            as_problem(X, y), loss="logistic", ridge=ridge, intercept=intercept, max_features=6
+            as_problem(X, y),
+            loss="logistic",
+            ridge=ridge,
+            intercept=intercept,
+            max_features=6,
+            visit="first",
         )
         slow = select(logistic(X, y, ridge, intercept), rule=rule, max_features=6)
         agrees(path, slow)
@@ -133,7 +143,7 @@ def test_every_point_of_a_grid_is_the_answer_of_a_run_of_its_own(rule):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_the_history_replays_to_the_points_of_the_path(loss):
     X, y, _ = confounded(6) if loss == "squared" else classes(6)
-    path = foba_gdt(as_problem(X, y), loss=loss, ridge=0.01, max_features=8)
+    path = foba_gdt(as_problem(X, y), loss=loss, ridge=0.01, max_features=8, visit="first")
     support, counts = set(), {"add": 0, "remove": 0}
     at = {0: frozenset()}
     for k, (action, feature) in enumerate(steps_of(path)):

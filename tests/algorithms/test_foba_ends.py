@@ -63,7 +63,8 @@ def test_the_end_of_a_path_is_the_answer_even_when_it_is_smaller_than_before():
         sizes = (path.coef != 0).sum(axis=(1, 2))
         assert np.flatnonzero(path.coef[-1]).tolist() == sorted(slow.support)
         assert path.grid["max_features"].tolist() == list(range(len(path)))
-        assert sizes[:-1].tolist() == list(range(len(path) - 1))
+        assert (sizes <= np.arange(len(path))).all()
+        assert (np.diff(path.objective[:-1]) < 1e-15).all()
         found += sizes[-1] < len(path) - 1
     assert found > 0
 
@@ -341,7 +342,7 @@ def test_a_selection_by_gradient_looks_at_all_columns_once_a_step(monkeypatch):
 
     for name in looks:
         monkeypatch.setattr(LogisticLoss, name, counted(name, getattr(LogisticLoss, name)))
-    path = foba_gdt(problem, loss="logistic", ridge=0.01, max_features=14)
+    path = foba_gdt(problem, loss="logistic", ridge=0.01, max_features=14, visit="first")
     assert path.facts["additions"][-1] == 14
     # The loss looks once for its scale.
     assert looks == {"gradient_of": 15, "minima": 0}

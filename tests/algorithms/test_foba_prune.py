@@ -66,7 +66,7 @@ def test_without_bounds_every_line_is_searched(monkeypatch):
         return found
 
     monkeypatch.setattr(LogisticFit, "gains", counted)
-    params = {"loss": "logistic", "ridge": 0.01, "max_features": 5}
+    params = {"loss": "logistic", "ridge": 0.01, "max_features": 5, "visit": "first"}
     path = foba_obj(problem, prune=False, **params)
     assert searched == [40] * path.facts["additions"][-1]
     foba_obj(problem, **params)

@@ -7,13 +7,13 @@ import pytest
 from greedy_problems import three_unequal_entries, two_tasks
 from scipy.linalg import hadamard
 from slow_greedy_dirty import SlowGreedyDirty
+from squared_fits import squared_loss, stationarity
 
 from greedyexp.algorithms.dirty import greedy_dirty as module
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.solvers.refit import squared_loss, stationarity
 from greedyexp.theory import noise as theory
 
 
@@ -301,16 +301,20 @@ def test_scaling_and_permuting_columns_changes_nothing_else():
     rng = np.random.default_rng(0)
     scale, order = 10.0 ** rng.uniform(-4, 4, 40), rng.permutation(40)
     plain = greedy_dirty(problem)
-    scaled = greedy_dirty(Problem(tuple(x * scale for x in problem.X), problem.y, sparsity=4))
+    scaled = greedy_dirty(
+        Problem(tuple(x * scale for x in problem.X), problem.y, noise_std=0.3, sparsity=4)
+    )
     np.testing.assert_allclose(scaled.coef * scale[:, None], plain.coef, atol=1e-9)
     np.testing.assert_allclose(scaled.grid["epsilon"], plain.grid["epsilon"], rtol=1e-8)
-    moved = greedy_dirty(Problem(tuple(x[:, order] for x in problem.X), problem.y, sparsity=4))
+    moved = greedy_dirty(
+        Problem(tuple(x[:, order] for x in problem.X), problem.y, noise_std=0.3, sparsity=4)
+    )
     np.testing.assert_allclose(moved.coef, plain.coef[:, order], atol=1e-10)
 
 
 def test_exchanging_tasks_exchanges_columns_of_the_estimate():
     problem = two_tasks(7)
-    swapped = greedy_dirty(Problem(problem.X[::-1], problem.y[::-1], sparsity=4))
+    swapped = greedy_dirty(Problem(problem.X[::-1], problem.y[::-1], noise_std=0.3, sparsity=4))
     plain = greedy_dirty(problem)
     np.testing.assert_allclose(swapped.coef, plain.coef[:, :, ::-1], atol=1e-10)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from greedy_problems import three_unequal_entries, two_tasks
 from slow_greedy_dirty import SlowGreedyDirty
+from squared_fits import squared_loss
 
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
 from greedyexp.generators.multitask_overlap import multitask_overlap
 from greedyexp.problems.problem import as_problem
-from greedyexp.solvers.refit import squared_loss
 
 
 def test_with_one_stack_and_w_nu_above_one_the_algorithm_may_never_end():

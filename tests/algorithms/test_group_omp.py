@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from squared_fits import squared_loss
 
 from greedyexp.algorithms.pursuit.omp import group_omp, omp
 from greedyexp.core import registry
 from greedyexp.problems.problem import as_problem
-from greedyexp.solvers.refit import squared_loss
 
 
 def row_sparse_data(seed, sizes=(25, 30, 40), p=30, rows=4, noise=0.1):

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 
 from greedyexp.algorithms.lasso.l1_path import l1_path
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.losses.binding import bind
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.problem import Problem, as_problem
-from greedyexp.solvers.l1_path import L1Fit, QuadraticModel
+from greedyexp.solvers.l1_path import L1Fit, QuadraticModel, l1_fit
 
 # The l1 penalty of LogisticRegression, before scikit-learn 1.8 and since.
 L1 = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
@@ -52,6 +53,30 @@ def test_squared_loss_agrees_with_coordinate_descent_of_scikit_learn(n, p, corre
         peer = Lasso(alpha=lam, fit_intercept=intercept, tol=1e-13, max_iter=10**6).fit(X, y)
         assert coef[:, 0] == pytest.approx(peer.coef_, abs=1e-5)
         assert dense.sum() == pytest.approx(peer.intercept_, abs=1e-5)
+
+
+@pytest.mark.parametrize(("n", "p"), [(60, 30), (40, 1500)])
+@pytest.mark.parametrize("kind", ["dense", "intercept", "sparse"])
+def test_elastic_net_agrees_with_scikit_learn(n, p, kind):
+    """On moments and, for many features, on designs."""
+    X, y = regression(p, n, p)
+    X = np.where(np.abs(X) > 0.7, X + (3.0 if kind == "intercept" else 0.0), 0.0)
+    design, ridge = sparse.csr_array(X) if kind == "sparse" else X, 0.2
+    free = kind == "intercept"
+    path = l1_path(as_problem(design, y), ridge=ridge, intercept=free, n_lams=6, lam_min_ratio=0.05)
+    assert path.converged.all()
+    assert (path.facts["violation"] < 1e-9 * path.grid["lam"][0]).all()
+    for coef, dense, lam, value in zip(
+        path.coef, path.dense, path.grid["lam"], path.objective, strict=True
+    ):
+        peer = ElasticNet(
+            lam + ridge, l1_ratio=lam / (lam + ridge), fit_intercept=free, tol=1e-13, max_iter=10**6
+        ).fit(X, y)
+        assert coef[:, 0] == pytest.approx(peer.coef_, abs=1e-6)
+        assert dense.sum() == pytest.approx(peer.intercept_, abs=1e-6)
+        left = y - X @ coef[:, 0] - dense.sum()
+        whole = left @ left / (2 * n) + ridge / 2 * (coef**2).sum() + lam * np.abs(coef).sum()
+        assert value == pytest.approx(whole, rel=1e-12)
 
 
 def test_squared_loss_agrees_with_the_lasso_to_its_certificate():
@@ -219,10 +244,38 @@ def test_null_responses_and_users_mistakes():
         l1_path(as_problem(X, y), loss="logistic")
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "separable", "duplicates", "large", "small"])
+def test_exact_and_learned_second_derivatives_agree(kind, intercept):
+    """Newton's method of the kernel against the quasi-Newton method for any loss."""
+    X, y = classes(4, 60, 90)
+    X = np.where(np.abs(X) > 0.8, X, 0.0)
+    if kind == "separable":
+        y = np.where(X[:, 0] - X[:, 1] + 0.3 > 0, 1.0, -1.0)
+    elif kind == "duplicates":
+        X[:, 40:80] = X[:, :40]
+    X = X * {"large": 1e6, "small": 1e-6}.get(kind, 1.0)
+    design = sparse.csr_array(X) if kind == "sparse" else X
+    for ridge in (0.0, 0.01 * np.mean(X**2)):
+        loss = bind("logistic", as_problem(design, y), ridge=ridge, intercept=intercept)
+        own, peer = l1_fit(loss), L1Fit(loss, loss.minimise(()))
+        for part in (0.5, 0.1, 0.01, 0.2):
+            lam = part * own.largest
+            assert own.follow(lam, 1e-9 * own.largest, 100)
+            peer.follow(lam, 1e-7 * own.largest, 400)
+            assert own.objective <= peer.objective * (1 + 1e-12)
+            value, gradient = loss.value_and_gradient(own.params)
+            b = own.params[:90]
+            assert own.objective == pytest.approx(value + lam * np.abs(b).sum(), rel=1e-12)
+            away = np.where(b != 0, np.abs(gradient[:90] + lam * np.sign(b)), 0.0)
+            assert max(away.max(), np.abs(gradient[90:]).max(initial=0)) < 2e-9 * own.largest
+            assert np.abs(gradient[:90]).max() < lam + 2e-9 * own.largest
+
+
 def test_second_derivatives_are_asked_for_once():
     """One evaluation for each coefficient that enters, and a step or two for each lam."""
     X, y = regression(9, 100, 40)
-    fit = L1Fit(SquaredLoss(X, y))
+    fit = l1_fit(SquaredLoss(X, y))
     for lam in np.geomspace(fit.largest, fit.largest / 50, 10):
         assert fit.follow(lam, 1e-9 * fit.largest, 100)
     assert fit.evaluations <= 40 + 10 * 6
@@ -302,7 +355,7 @@ def test_few_of_many_violators_enter_at_once():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3000))
     y = X[:, :3] @ [3.0, -3.0, 3.0] + 0.5 * rng.standard_normal(30)
-    fit = L1Fit(SquaredLoss(X, y))
+    fit = l1_fit(SquaredLoss(X, y))
     lam = 0.2 * fit.largest
     assert fit.follow(lam, 1e-9 * fit.largest, 60)
     # A coefficient that enters costs an evaluation.

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import orthogonal_mp
+from squared_fits import squared_loss, stationarity
 
 from greedyexp.algorithms.pursuit.omp import omp
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.problems.problem import as_problem
-from greedyexp.solvers.refit import squared_loss, stationarity
 
 
 def sparse_data(seed, n=40, p=60, r=1, s=6, noise=0.1):

@@ -66,6 +66,54 @@ def test_every_step_is_that_of_the_listing(loss, beta, rule, variant):
     assert count > 0
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("loss", "beta"), LOSSES[:2])
+def test_the_worst_start_takes_the_feature_of_least_gain(loss, beta, rule):
+    for seed in (1, 2, 14):
+        X, y = data(seed, loss)
+        risk = Risk(loss, X, y, 0.0005, beta)
+        path = replacement_steps(
+            as_problem(X, y), loss=loss, ridge=0.0005, rule=rule, features=4, start="worst"
+        )
+        begun = forward(risk, 4, rule, Risk.worst)[0]
+        pairs, ways, risks = replace(risk, begun, rule, "refit", 50)
+        assert path.history["taken"][:4].tolist() == begun
+        assert len(pairs) > 0
+        assert replaced(path) == pairs
+        np.testing.assert_allclose(path.coef[:, :, 0], ways, atol=1e-6)
+        np.testing.assert_allclose(path.objective, risks, rtol=1e-9)
+
+
+def test_the_worst_start_never_takes_both_of_two_equal_features():
+    X, y = data(3, "squared")
+    path = replacement_steps(as_problem(np.repeat(X, 2, axis=1), y), features=8, start="worst")
+    first = path.history["taken"][path.history["step"] == 0]
+    assert len(np.unique(first // 2)) == 8
+    assert path.converged.all()
+
+
+def test_lemma_8_from_the_worst_features():
+    """The excess after each replacement, with all constants computed from the design."""
+    rng = np.random.default_rng(0)
+    n, p, k = 8000, 80, 32
+    X = rng.choice([-1.0, 1.0], (n, p))
+    known, sizes = [7, 20, 41, 66], [0.4, -0.3, 0.2, 0.14]
+    y = X[:, known] @ sizes + 0.1 * rng.standard_normal(n)
+    value = np.linalg.lstsq(X[:, known], y, rcond=None)[1][0] / (2 * n)
+    path = replacement_steps(as_problem(X, y), features=k, start="worst")
+    excess = path.objective - value
+    # At most the strong convexity on any support.
+    lam = np.linalg.eigvalsh(X.T @ X / n)[0]
+    assert k + 1 >= 4 * (1 + 4 / lam**2)
+    alpha = 2 / (lam * (k + 1 - 4))
+    bound = excess[0] * (1 - alpha) ** np.arange(len(path))
+    assert (excess <= bound).all()
+    # The bound is tested where it can fail: eight times the rate is more than the run has.
+    assert (excess > 1e-9).sum() >= 4
+    assert (excess[1:4] > excess[0] * (1 - 8 * alpha) ** np.arange(1, 4)).any()
+    assert excess[-1] <= 0
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_first_point_is_the_greedy_start_and_each_later_one_is_lower(variant):
     for seed in range(6):

@@ -160,8 +160,8 @@ UNTUNED = "The path was not tuned: this is its last point. Use tuning='cv' or gi
 @pytest.mark.parametrize(
     ("name", "stop", "names"),
     [
-        ("omp", {"n_atoms": 3}, "n_atoms"),
-        ("group_omp", {"n_rows": 3}, "n_rows"),
+        ("omp", {"n_atoms": 3}, "n_atoms or residual_norm"),
+        ("group_omp", {"residual_norm": 2.0}, "n_rows or residual_norm"),
         ("lasso", {"lam": 0.1}, "lam or max_support"),
         ("group_lasso", {"max_support": 3}, "lam or max_support"),
         ("greedy_dirty", {"max_support": 3, "w": 1.5}, "epsilon or max_support"),

@@ -46,7 +46,8 @@ def test_another_error_of_a_fold_names_the_fold():
         return part.function(problem, grid=grid, **params)
 
     class Refusing:
-        name, takes_rng, function = "refuses", False, staticmethod(refuses)
+        name, takes_rng, takes, shipped = "refuses", False, (), True
+        function = staticmethod(refuses)
 
     X, y = rows([3, 7])
     with pytest.raises(DataError) as raised:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import setting_of
 from greedyexp.experiment.design import design_of
 from greedyexp.protocols.base import Measured
@@ -26,16 +26,22 @@ def words(*, sweep=None, algorithms=("gd", "cd")):
     return setting_of(design_of(config), MEASURED, ("p", "n_samples", "lam"))
 
 
-def judge(rows, test, *, where=None, margin=None, exhaustive=False, **given):
-    """Judge one claim on rows; cells without a value are empty."""
+def frame_of(rows):
+    """Return a table; cells without a value are empty."""
     empty = dict.fromkeys([*KEYS, *NUMBERS])
     plain = {"p": 10, "n_samples": 50, "lam": None, "algorithm": "gd", "status": "ok"}
     frame = pd.DataFrame([plain | empty | row for row in rows])
     frame[list(KEYS[1:] + NUMBERS)] = frame[list(KEYS[1:] + NUMBERS)].astype(float)
+    return frame
+
+
+def judge(rows, test, *, where=None, margin=None, exhaustive=False, **given):
+    """Judge one claim on rows."""
+    frame = frame_of(rows)
     setting = words(**given)
-    entry = {"id": "one", "quote": "q", "test": test, "where": where, "margin": margin}
-    entry["exhaustive"] = exhaustive
-    return evaluate_claims([compile_claim(entry, setting, "1")], frame, setting)[0]
+    entry = {"id": "one", "quote": "q", "test": test, "where": where or {}}
+    entry |= {"margin": margin, "exhaustive": exhaustive}
+    return evaluate_claims([compile_claim(entry, setting, "1")], frame, setting).judged[0]
 
 
 def hits(counts, epsilon=1e-6, **more):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from claims_tables import only
 from claims_trajectories import course, failure, hits, judge, words
+from scipy import stats
 
 from greedyexp.claims.parser import parse
 from greedyexp.claims.report import sentence
 from greedyexp.core.errors import ConfigError
-from greedyexp.stats.proportions import wilson
 
 
 def bounded(trials, *, broken=(), empty=()):
@@ -30,12 +30,16 @@ GD = {"algorithms": ("gd",)}
 
 def test_always_counts_replicates_not_rows():
     held = only(judge(bounded(30), "always(gap <= guarantee)", **GD))
-    assert (held.replicates, held.p) == (30, pytest.approx(0.95**30))
+    assert (held.evidence.replicates, held.p) == (30, pytest.approx(0.95**30))
     # Ninety rows would be enough if rows counted.
     assert (held.verdict, held.needed_trials) == ("inconclusive", 59)
     assert judge(bounded(60), "always(gap <= guarantee)", **GD).verdict == "supported"
     broken = only(judge(bounded(60, broken=[7]), "always(gap <= guarantee)", **GD))
-    assert (broken.verdict, broken.violations, broken.replicates) == ("refuted", 1, 60)
+    assert (broken.verdict, broken.evidence.violations, broken.evidence.replicates) == (
+        "refuted",
+        1,
+        60,
+    )
     where = {"record": "iteration", "iteration": [0, 1]}
     early = judge(bounded(60, broken=[7]), "always(gap <= guarantee)", where=where, **GD)
     assert early.verdict == "supported"
@@ -43,7 +47,7 @@ def test_always_counts_replicates_not_rows():
 
 def test_rows_without_the_column_are_ignored():
     some = only(judge(bounded(70, empty=range(8)), "always(gap <= guarantee)", **GD))
-    assert (some.replicates, some.verdict) == (62, "supported")
+    assert (some.evidence.replicates, some.verdict) == (62, "supported")
     none = only(judge(bounded(5, empty=range(5)), "always(gap <= guarantee)", **GD))
     assert (none.p, none.reason) == (None, "gd has no row with both sides")
     wrong = bounded(60)
@@ -52,7 +56,44 @@ def test_rows_without_the_column_are_ignored():
         "a number in the test is not finite at record = iteration, iteration = 1"
     )
     lost = only(judge([*bounded(60), failure(60)], "always(gap <= guarantee)", **GD))
-    assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
+    assert (lost.failed, lost.evidence.replicates, lost.verdict) == (1, 60, "inconclusive")
+
+
+def test_support_needs_evidence_that_violations_and_failures_are_rare():
+    for trials, lost in ((58, 0), (59, 0), (91, 1), (92, 1), (400, 10), (400, 20)):
+        rows = bounded(trials) + [failure(trials + i) for i in range(lost)]
+        test = only(judge(rows, "always(gap <= guarantee)", **GD))
+        p = stats.binom.cdf(lost, trials + lost, 0.05)
+        assert test.p == pytest.approx(p)
+        assert test.verdict == ("supported" if p <= 0.05 else "inconclusive")
+        if not test.decided and test.needed_trials:
+            more = stats.binom.cdf(
+                lost / (trials + lost) * test.needed_trials, test.needed_trials, 0.05
+            )
+            assert more <= 0.05
+    # A violation refutes, whatever the others would have done.
+    rows = bounded(60, broken=[7]) + [failure(60 + i) for i in range(300)]
+    assert judge(rows, "always(gap <= guarantee)", **GD).verdict == "refuted"
+
+
+def test_few_finished_runs_decide_nothing():
+    lost = [failure(87 + i) for i in range(393)]
+    always = only(judge(bounded(87) + lost, "always(gap <= guarantee)", **GD))
+    assert (always.verdict, always.p, always.needed_trials) == ("inconclusive", 1.0, None)
+    assert (always.failed, always.runs) == (393, 480)
+    assert "0 of 87 replicates violate it and runs failed in 393" in sentence(always)
+    assert "Among its rows: 393 of 480 failed. Too many runs failed" in sentence(always)
+    for holding, many in ((below(87), "usually(gap < 1)"), (below(87, none=range(87)), "gap < 1")):
+        test = only(judge(holding + lost, many if "usually" in many else f"usually({many})", **GD))
+        assert (test.verdict, test.p) == ("inconclusive", None)
+        assert test.reason == "runs failed in 393 of 480 data sets, which decide it"
+    # Failures count against the verdict: 20 of 50 data sets, and 30 of 50.
+    for held, verdict in ((range(30), "inconclusive"), (range(5), "supported")):
+        rows = below(40, none=held) + [failure(40 + i) for i in range(10)]
+        test = only(judge(rows, "usually(gap < 1)", **GD))
+        assert test.verdict == verdict
+        share = (40 - len(held) + 10 * (verdict != "supported")) / 50
+        assert test.estimate == pytest.approx(share)
 
 
 def below(trials, *, most=(), few=(), none=()):
@@ -67,13 +108,14 @@ def below(trials, *, most=(), few=(), none=()):
 def test_usually_counts_data_sets_in_which_most_rows_hold():
     usual = only(judge(below(20, most=[3, 4], few=[5], none=[6]), "usually(gap < 1)", **GD))
     assert (usual.estimate, usual.trials, usual.boundary) == (18 / 20, 20, 0.5)
-    low, high = wilson(18, 20, confidence=0.95)
-    assert (usual.low, usual.high) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    exact = stats.binomtest(18, 20).proportion_ci(0.95)
+    assert (usual.low, usual.high) == (pytest.approx(exact.low), pytest.approx(exact.high))
     assert usual.verdict == "supported"
     assert judge(below(20, none=range(2, 20)), "usually(gap < 1)", **GD).verdict == "refuted"
     few = only(judge(below(3), "usually(gap < 1)", **GD))
     assert (few.estimate, few.verdict) == (1.0, "inconclusive")
-    assert few.needed_trials == 4
+    # With 6 of 6, the p-value is 2 / 2^6.
+    assert few.needed_trials in (6, 7)
 
 
 def test_counts_decide_a_claim_about_exactly_these_data_sets():
@@ -85,14 +127,15 @@ def test_counts_decide_a_claim_about_exactly_these_data_sets():
     assert judge(below(3, most=[1]), "always(gap < 1)", **about).verdict == "refuted"
     for none, verdict in (([0], "supported"), ([0, 1], "refuted")):
         judged = judge(below(3, none=none), "usually(gap < 1)", **about)
-        assert (judged.verdict, only(judged).held) == (verdict, 3 - len(none))
+        assert (judged.verdict, only(judged).evidence.held) == (verdict, 3 - len(none))
     # Half of the data sets are not most of them.
     assert judge(below(2, none=[0]), "usually(gap < 1)", **about).verdict == "refuted"
     lost = only(judge([*below(3), failure(3)], "always(gap < 1)", **about))
     assert lost.verdict == "inconclusive"
     assert lost.reason == "a run failed, and the claim is about every data set"
-    lost = judge([*below(2), failure(2), failure(3)], "usually(gap < 1)", **about)
-    assert lost.verdict == "refuted"
+    for held, verdict in ((2, "inconclusive"), (3, "supported")):
+        lost = judge([*below(held), failure(3), failure(4)], "usually(gap < 1)", **about)
+        assert lost.verdict == verdict
 
 
 def test_half_of_the_rows_are_not_most():
@@ -144,7 +187,7 @@ def test_runs_without_a_certificate_do_not_refute():
         return [r | (LOST if r["replicate"] in lost else {}) for r in bounded(60, broken=broken)]
 
     held = only(judge(runs([], [7]), "always(gap <= guarantee)", **GD))
-    assert (held.verdict, held.unconverged, held.replicates) == ("supported", 1, 60)
+    assert (held.verdict, held.unconverged, held.evidence.replicates) == ("supported", 1, 60)
     open_one = only(judge(runs([7], [7]), "always(gap <= guarantee)", **GD))
     assert (open_one.verdict, open_one.p) == ("inconclusive", None)
     assert open_one.reason == (
@@ -154,7 +197,7 @@ def test_runs_without_a_certificate_do_not_refute():
     # Only runs that converged refute and count as violations.
     assert judge(runs([7], [8]), "always(gap <= guarantee)", **GD).verdict == "refuted"
     both = only(judge(runs([7, 8], [7]), "always(gap <= guarantee)", **GD))
-    assert (both.verdict, both.violations, both.replicates) == ("refuted", 1, 60)
+    assert (both.verdict, both.evidence.violations, both.evidence.replicates) == ("refuted", 1, 60)
 
 
 def test_runs_without_a_certificate_do_not_refute_that_it_usually_holds():
@@ -181,7 +224,7 @@ def test_variants_of_an_algorithm_on_the_same_data_are_one_replicate():
     ]
     swept = [{"rmp": {"sweep": {"lam": [0.1, 0.2]}}}]
     test = only(judge(rows, "always(gap <= guarantee)", algorithms=swept))
-    assert (test.replicates, test.trials, test.verdict) == (40, 40, "inconclusive")
+    assert (test.evidence.replicates, test.trials, test.verdict) == (40, 40, "inconclusive")
 
 
 def two(trials, *, shift=0.0, at=None, **more):
@@ -199,12 +242,20 @@ NEAR = "always(abs(gap(gd) - gap(cd)) <= {})"
 
 def test_algorithms_are_compared_in_every_common_row():
     held = only(judge(two(59), NEAR.format("1e-9")))
-    assert (held.replicates, held.verdict, held.p) == (59, "supported", pytest.approx(0.95**59))
+    assert (held.evidence.replicates, held.verdict, held.p) == (
+        59,
+        "supported",
+        pytest.approx(0.95**59),
+    )
     assert held.group == {}
     assert only(judge(two(58), NEAR.format("1e-9"))).verdict == "inconclusive"
     assert judge(two(60, shift=0.9e-9, at=3), NEAR.format("1e-9")).verdict == "supported"
     broken = only(judge(two(60, shift=-1.1e-9, at=3), NEAR.format("1e-9")))
-    assert (broken.verdict, broken.violations, broken.estimate) == ("refuted", 1, round(1 / 60, 9))
+    assert (broken.verdict, broken.evidence.violations, broken.estimate) == (
+        "refuted",
+        1,
+        round(1 / 60, 9),
+    )
     assert judge(two(60, shift=1e-12, at=3), NEAR.format(0)).verdict == "refuted"
     # Without abs(...) the sign of the difference matters.
     for shift, verdict in ((1e-3, "supported"), (-1e-3, "refuted")):
@@ -238,7 +289,7 @@ def test_algorithms_are_compared_by_replicate_data_and_key():
     sweep = {"p": [10, 20]}
     alike = only(judge(rows, NEAR.format(0), sweep=sweep))
     # Values of p form no groups: all sixty data sets count together.
-    assert (alike.group, alike.replicates, alike.verdict) == ({}, 60, "supported")
+    assert (alike.group, alike.evidence.replicates, alike.verdict) == ({}, 60, "supported")
     for place in range(4):
         moved = [dict(row) for row in rows]
         moved[place]["gap"] += 1
@@ -259,7 +310,7 @@ def test_algorithms_are_compared_by_replicate_data_and_key():
 def test_comparisons_of_algorithms_meet_failures_and_empty_cells():
     rows = [*two(60), failure(60), *course([1.0], 60, algorithm="cd")]
     lost = only(judge(rows, NEAR.format(0)))
-    assert (lost.failed, lost.replicates, lost.verdict) == (1, 60, "supported")
+    assert (lost.failed, lost.runs, lost.evidence.replicates, lost.evidence.lost) == (1, 122, 60, 1)
     text = "always(abs(iterations(gd) - iterations(cd)) <= 3)"
     for mine in (5, None):
         open_one = [*hits([5] * 59 + [mine]), *hits([5] * 59 + [None], algorithm="cd")]
@@ -270,7 +321,7 @@ def test_comparisons_of_algorithms_meet_failures_and_empty_cells():
     # An algorithm without a guarantee has no row to compare.
     some = [*bounded(60, empty=[4]), *(row for row in two(60) if "algorithm" in row)]
     held = only(judge(some, "always(gap(cd) <= guarantee(gd) + 9)"))
-    assert (held.replicates, held.verdict) == (59, "supported")
+    assert (held.evidence.replicates, held.verdict) == (59, "supported")
 
 
 def test_data_columns_combine_with_columns_of_algorithms():
@@ -304,7 +355,7 @@ def test_variants_are_compared_at_the_same_value():
     swept = [{name: {"sweep": {"lam": [0.1, 0.4]}}} for name in ("gd", "cd")]
     alike = {0.1: {"gd": 1.0, "cd": 1.0}, 0.4: {"gd": 2.0, "cd": 2.0}}
     held = only(judge(rows(alike), NEAR.format(0), algorithms=swept))
-    assert (held.replicates, held.verdict) == (60, "supported")
+    assert (held.evidence.replicates, held.verdict) == (60, "supported")
     assert judge(rows(alike), "always(gap(gd) <= gap(cd) + 1 - lam)", algorithms=swept).verdict == (
         "supported"
     )
@@ -332,4 +383,4 @@ def test_three_algorithms_meet_in_one_relation():
     names = ("gd", "cd", "bd")
     for third, verdict in ((0, "supported"), (-0.1, "refuted")):
         judged = judge(rows(third), "always(gap(bd) >= gap(gd) + gap(cd))", algorithms=names)
-        assert (judged.verdict, only(judged).replicates) == (verdict, 60)
+        assert (judged.verdict, only(judged).evidence.replicates) == (verdict, 60)

@@ -10,6 +10,7 @@ from claims_tables import judge, only, setting, table, wins
 from scipy import optimize, stats
 from scipy.special import expit, log_expit
 
+from greedyexp.stats.bounded_sums import BoundedSum
 from greedyexp.stats.crossing import crossing
 from greedyexp.stats.sequential import located_crossing
 
@@ -27,19 +28,24 @@ def draws(seed, shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def test_a_proportion_has_the_binomial_test_and_wilsons_interval():
+def test_a_proportion_has_the_binomial_test_and_its_interval():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     test = only(judge(frame, "proportion(a) > 0.5"))
     assert test.estimate == 0.75
     assert test.p == pytest.approx(stats.binomtest(9, 12).pvalue)
-    assert (test.low, test.high) == pytest.approx(score_limits(9, 12))
+    assert (test.low, test.high) == pytest.approx(stats.binomtest(9, 12).proportion_ci(0.95))
     assert (test.trials, test.verdict) == (12, "inconclusive")
 
 
 def test_a_number_may_be_on_the_left():
     frame = table({}, {"a": lambda _: wins(9, 12)})
     one, two = (only(judge(frame, text)) for text in ("0.5 <= proportion(a)", "proportion(a)>=0.5"))
-    assert (one.relation, one.estimate, one.p, one.low) == (">=", two.estimate, two.p, two.low)
+    assert (one.evidence.relation, one.estimate, one.p, one.low) == (
+        ">=",
+        two.estimate,
+        two.p,
+        two.low,
+    )
 
 
 def test_a_difference_of_paired_proportions_has_newcombes_interval_and_mcnemars_test():
@@ -160,6 +166,33 @@ def test_a_ratio_has_fiellers_test():
     assert test.p == pytest.approx(reference.pvalue, rel=2e-3)
 
 
+def test_the_slope_of_a_ratio_compares_growth_relative_to_size():
+    # The mean of a doubles and that of b grows by a half, although b grows by more.
+    values = np.abs(draws(7, (2, 2, 60))) / 3 + np.array([[10, 100], [20, 150]])[..., None]
+    sweep = {"p": [10, 40]}
+
+    def at(method):
+        return lambda point: {"frobenius_error": values[sweep["p"].index(point["p"]), method]}
+
+    frame = table(sweep, {"a": at(0), "b": at(1)})
+    slopes = [f"slope(mean({name}, frobenius_error), log(p))" for name in "ab"]
+    assert only(judge(frame, " < ".join(slopes), sweep=sweep)).verdict == "supported"
+    text = "slope(ratio(mean(a, frobenius_error), mean(b, frobenius_error)), log(p)) < 0"
+    test = only(judge(frame, text, sweep=sweep))
+    assert test.verdict == "refuted"
+
+    def slope(of):
+        means = of.mean(axis=-1)
+        return np.diff(means[:, 0] / means[:, 1])[0] / np.log(4)
+
+    assert test.estimate == pytest.approx(slope(values))
+    rng = np.random.default_rng(8)
+    again = rng.integers(60, size=(4000, 2, 1, 60))
+    drawn = [slope(np.take_along_axis(values, drawn_again, axis=-1)) for drawn_again in again]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert test.high - test.low == pytest.approx(high - low, rel=0.1)
+
+
 THETA = np.round(np.arange(0.4, 1.61, 0.2), 10).tolist()
 # All close enough to one half to be fitted.
 COUNTS = [5, 6, 8, 10, 12, 14, 15]
@@ -238,7 +271,7 @@ def test_slope_and_limit_are_least_squares_over_groups():
         assert [test.group for test in judged.tests] == [{"kappa": 0.1}, {"kappa": 0.2}]
         for test in judged.tests:
             assert test.estimate == pytest.approx(expected)
-            low, high = test.contrast.interval(0.95)
+            low, high = test.evidence.contrast.interval(0.95)
             # Different data are independent: the squares of the distances add up.
             assert high - test.estimate == pytest.approx(np.linalg.norm(weights * half))
             assert test.estimate - low == pytest.approx(np.linalg.norm(weights * half))
@@ -261,14 +294,12 @@ def test_an_average_weighs_the_values_of_a_column_equally():
     rates = [frame[frame.algorithm == label].support.mean() for label in "ab"]
     assert test.estimate == pytest.approx(rates[0] - rates[1])
     assert test.group == {}
-    parts = [
-        only(judge(frame[frame.theta == value], "proportion(a, support) > proportion(b, support)"))
-        for value in theta
-    ]
-    ends = [part.contrast.interval(test.confidence) for part in parts]
-    for end, side in ((test.low, 0), (test.high, 1)):
-        distances = [each[side] - part.estimate for each, part in zip(ends, parts, strict=True)]
-        assert abs(end - test.estimate) == pytest.approx(np.linalg.norm(distances) / 3)
+    # Its test is that of all paired differences, which lie between -1 and 1.
+    values = frame.pivot(index=["theta", "replicate"], columns="algorithm", values="support")
+    paired = (values["a"].astype(float) - values["b"].astype(float)).to_numpy() / (3 * n)
+    whole = BoundedSum(paired, np.full(3 * n, -1 / (3 * n)), np.full(3 * n, 1 / (3 * n)))
+    assert test.p == pytest.approx(whole.p_value(0.0))
+    assert (test.low, test.high) == pytest.approx(whole.interval(0.95))
     # It differs from the proportion over all points, whose weights follow the trials.
     uneven = frame[(frame.theta != 3.0) | (frame.replicate < 10)]
     again = only(judge(uneven, text, sweep=sweep))
@@ -384,11 +415,16 @@ def test_two_algorithms_in_every_data_set():
     words = setting(sweep=sweep, algorithms=["a", "b"])
     text = "always(frobenius_error(b) <= {} * frobenius_error(a))"
     held = only(judge(frame, text.format(1.5), words=words))
-    assert (held.group, held.replicates, held.trials, held.verdict) == ({}, 60, 30, "supported")
+    assert (held.group, held.evidence.replicates, held.trials, held.verdict) == (
+        {},
+        60,
+        30,
+        "supported",
+    )
     assert held.p == pytest.approx(0.95**60)
     # All data sets except the first, where both are zero.
     broken = only(judge(frame, text.format(1.499), words=words))
-    assert (broken.verdict, broken.violations) == ("refuted", 58)
+    assert (broken.verdict, broken.evidence.violations) == ("refuted", 58)
     half = only(judge(frame, text.format(1.5), where={"kappa": 0.3}, words=words))
     assert (half.verdict, half.needed_trials) == ("inconclusive", 59)
     # A failure of either excludes the data set; an empty cell without one decides nothing.
@@ -396,7 +432,7 @@ def test_two_algorithms_in_every_data_set():
     assert only(judge(frame, text.format(1.5), words=words)).p is None
     frame.loc[(frame["algorithm"] == "b") & (frame["replicate"] == 4), "status"] = "error"
     lost = only(judge(frame, text.format(1.5), words=words))
-    assert (lost.failed, lost.replicates, lost.verdict) == (2, 58, "inconclusive")
+    assert (lost.failed, lost.evidence.replicates, lost.verdict) == (2, 58, "inconclusive")
 
 
 def test_adaptive_trials_get_intervals_that_hold_at_any_stopping_time():
@@ -420,7 +456,7 @@ def test_adaptive_thresholds_have_the_interval_of_located_trials(points):
     ends = []
     for flag in (False, True):
         test = only(judge(frame, "threshold(a) < 1.1", words=setting(sweep=sweep, adaptive=flag)))
-        fit = located_crossing(points, counts["sum"], counts["count"], sequential=flag)
+        fit = located_crossing(points, counts["sum"], counts["count"], "rising", sequential=flag)
         assert (test.low, test.high) == pytest.approx((fit.low, fit.high))
         ends.append((test.low, test.high))
     assert ends[0] != ends[1]
@@ -440,7 +476,7 @@ def test_places_within_steps_do_not_cancel_in_a_difference():
     assert (test.low, test.high) == pytest.approx((0.0, 0.4), abs=1e-9)
     assert (test.verdict, test.needed_trials) == ("inconclusive", None)
     assert "are too far apart" in test.obstacle
-    assert not test.decidable(2000, 0.95)
+    assert not test.evidence.decidable(2000, 0.95)
 
 
 def test_few_trials_do_not_say_that_more_cannot_decide():
@@ -461,7 +497,7 @@ def test_few_trials_do_not_say_that_more_cannot_decide():
     few, many = found
     assert (few.verdict, few.needed_trials) == ("inconclusive", None)
     assert "may be too far apart" in few.obstacle
-    assert few.decidable(40, 0.95)
+    assert few.evidence.decidable(40, 0.95)
     assert many.verdict == "supported"
 
 
@@ -472,6 +508,20 @@ def test_errors_of_exact_thresholds_add_up_in_a_difference():
         {label: lambda at, c=c: wins(c[THETA.index(at["theta"])], 6) for label, c in few.items()},
     )
     test = only(judge(frame, "threshold(a) > threshold(b)", sweep={"theta": THETA}))
-    a, b = (located_crossing(THETA, few[one], [6] * 7, sequential=False) for one in "ab")
+    a, b = (located_crossing(THETA, few[one], [6] * 7, "rising", sequential=False) for one in "ab")
     assert (a.low, a.high) != a.step
     assert (test.low, test.high) == pytest.approx((a.low - b.high, a.high - b.low))
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_the_share_of_points_with_different_probabilities_has_their_test(points):
+    sweep = {"kappa": [0.3, 0.8][:points]}
+    first = [0.5] + [1.5] * (40 // points - 1)
+    errors = {0.3: first, 0.8: [1.5] * (40 // points)}
+    frame = table(sweep, {"a": lambda at: {"frobenius_error": errors[at["kappa"]]}})
+    test = only(judge(frame, "usually(frobenius_error < 1)", words=setting(sweep=sweep,
+                      algorithms=["a"])))  # fmt: skip
+    # The chance of at least one success is largest for equal probabilities only if they are known
+    # to be equal; otherwise it is at most their sum.
+    expected = 1 - 0.975 ** (1 / 40) if points == 1 else 0.025 / 40
+    assert test.low == pytest.approx(expected, rel=1e-4)

@@ -10,10 +10,9 @@ import pytest
 from claims_tables import setting, table
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
-from greedyexp.claims.looks import evaluate_looks
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.table import arms_of
-from greedyexp.stats.looks import Looks
+from greedyexp.stats.multiplicity import Looks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LOOKS = Looks(20)
@@ -25,7 +24,7 @@ EVEN, OFTEN, MOSTLY = [0, 1], [1] * 9 + [0], [1, 1, 0, 1]
 
 def claims(*tests, **more):
     return [
-        compile_claim({"id": f"c{k}", "quote": "", "test": test, **more}, WORDS, "Figure 1")
+        compile_claim({"id": f"c{k}", "quote": "q", "test": test, **more}, WORDS, "Figure 1")
         for k, test in enumerate(tests)
     ]
 
@@ -49,7 +48,7 @@ def frame(trials: dict, *, a=EVEN, b=EVEN) -> pd.DataFrame:
 
 
 def looked(rows, *tests, **more):
-    return evaluate_looks(claims(*tests, **more), rows, WORDS, LOOKS)
+    return evaluate_claims(claims(*tests, **more), rows, WORDS, LOOKS)
 
 
 def state(found, claim: int = 0) -> list:
@@ -69,7 +68,9 @@ def test_a_test_is_decided_at_the_first_look_that_excludes_the_boundary():
     assert state(found) == [("supported", 1, 20), ("supported", 2, 40)]
     # The numbers are those of the look, not of all trials.
     first = found.judged[0].tests[0]
-    alone = evaluate_claims(claims("proportion(a) > 0.5"), rows[rows["replicate"] < 20], WORDS)[0]
+    alone = evaluate_claims(
+        claims("proportion(a) > 0.5"), rows[rows["replicate"] < 20], WORDS
+    ).judged[0]
     assert first.p == alone.tests[0].p
     assert first.confidence == 1 - 0.05 / 2 / 2
 

@@ -13,7 +13,7 @@ from scipy import stats
 from greedyexp.claims.parser import parse
 from greedyexp.claims.report import reason
 from greedyexp.core.errors import ConfigError
-from greedyexp.stats.peaks import peaks_of
+from greedyexp.stats.means import peaks_of
 
 # Keys are columns of a sweep.
 

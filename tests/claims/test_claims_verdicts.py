@@ -12,7 +12,7 @@ from scipy import stats
 
 from greedyexp.claims import decisions
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.report import reason, sentence, weakest
 
 
@@ -108,7 +108,7 @@ def test_no_number_of_trials_decides_at_the_boundary_or_at_infinity():
     assert (tied.needed_trials, tied.p) == (None, 1)
     assert "boundary" in tied.obstacle
     never = table(SWEEP, {"a": lambda _: wins(0, 5)})
-    open_ended = only(judge(never, "threshold(a) < 9", sweep=SWEEP))
+    open_ended = only(judge(never, "threshold(a, direction=rising) < 9", sweep=SWEEP))
     assert open_ended.estimate == math.inf
     assert (open_ended.verdict, open_ended.needed_trials) == ("inconclusive", None)
     assert "not finite" in open_ended.obstacle
@@ -118,18 +118,17 @@ def test_more_trials_decide_on_which_side_of_a_boundary_an_infinite_estimate_is(
     # No run succeeds, and so the threshold is beyond the sweep.
     def one(trials):
         never = table(SWEEP, {"a": lambda _: wins(0, trials)})
-        return only(judge(never, "threshold(a) > 1.55", sweep=SWEEP))
+        return only(judge(never, "threshold(a, direction=rising) > 1.55", sweep=SWEEP))
 
     few = one(3)
     assert (few.estimate, few.verdict) == (math.inf, "inconclusive")
-    assert few.decidable(100, 0.95)
+    assert few.evidence.decidable(100, 0.95)
     assert 3 < few.needed_trials < 100
     assert one(few.needed_trials).verdict == "supported"
     # Below the boundary, but beyond the sweep, no number of trials says where it is.
-    beyond = only(
-        judge(table(SWEEP, {"a": lambda _: wins(0, 20)}), "threshold(a) < 9", sweep=SWEEP)
-    )
-    assert not beyond.decidable(10_000, 0.95)
+    never = table(SWEEP, {"a": lambda _: wins(0, 20)})
+    beyond = only(judge(never, "threshold(a, direction=rising) < 9", sweep=SWEEP))
+    assert not beyond.evidence.decidable(10_000, 0.95)
 
 
 def test_a_curve_that_crosses_outside_the_step_of_its_shares_leaves_the_boundary_open():
@@ -167,6 +166,51 @@ def test_rounding_errors_decide_nothing():
             assert only(judge(near, text)).verdict == "inconclusive", (noise, text)
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-13])
+def test_values_that_differ_by_rounding_are_as_few_as_equal_ones(noise):
+    # The true mean of a is 10 times that of its usual value, which three trials do not show.
+    def made(n):
+        rng = np.random.default_rng(n)
+        base = rng.random(n)
+        near = 1 + noise * rng.standard_normal((3, n))
+        values = {"a": 0.3 * near[0], "b": base * near[1], "c": (base - 0.2) * near[2]}
+        outcomes = {k: (lambda _, k=k: {"frobenius_error": values[k]}) for k in values}
+        return table({}, outcomes)
+
+    words = setting(algorithms=["a", "b", "c"])
+    for text in (
+        "mean(a, frobenius_error) < 1.5",
+        "mean(b, frobenius_error) > mean(c, frobenius_error)",
+        "mean(b, frobenius_error) - mean(c, frobenius_error) < 3",
+        "2 * mean(a, frobenius_error) < 9",
+    ):
+        for n in (3, 58):
+            test = only(judge(made(n), text, words=words))
+            assert (test.verdict, test.evidence.contrast.all_equal) == ("inconclusive", True), (
+                text,
+                n,
+            )
+            assert test.p == pytest.approx(0.95**n)
+            assert test.low <= test.boundary <= test.high
+        assert only(judge(made(60), text, words=words)).verdict == "supported"
+    # The same for a ratio of values that are equal, and of proportional ones.
+    for top in ("a", "b"):
+        text = f"ratio(mean({top}, frobenius_error), mean({top}, frobenius_error)) < 2"
+        assert only(judge(made(3), text, words=words)).verdict == "inconclusive"
+
+
+def test_values_that_are_usually_equal_up_to_rounding_rarely_decide_wrongly():
+    # One value in twenty is 100, and so the mean is 5.285.
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(100):
+        rare = rng.random(3) < 0.05
+        values = np.where(rare, 100.0, 0.3 * (1 + 1e-15 * rng.standard_normal(3)))
+        frame = table({}, {"a": lambda _, v=values: {"frobenius_error": v}})
+        wrong += judge(frame, "mean(a, frobenius_error) < 2.6").verdict == "supported"
+    assert wrong == 0
+
+
 def test_a_huge_number_of_trials_is_not_suggested(monkeypatch):
     frame = table({}, {"a": lambda _: wins(51, 100)})
     needed = only(judge(frame, "proportion(a) > 0.5")).needed_trials
@@ -191,7 +235,7 @@ def test_holm_corrects_all_tests_of_a_figure_and_no_others():
         ]
         return [compile_claim(entry, words, "other") for entry in entries]
 
-    together = evaluate_claims(claims("111"), frame, words)
+    together = evaluate_claims(claims("111"), frame, words).judged
     p = [only(one).p for one in together]
     assert p == pytest.approx([stats.binomtest(c, 220).pvalue for c in counts.values()], rel=1e-6)
     adjusted = [3 * p[0], max(3 * p[0], 2 * p[1]), max(3 * p[0], 2 * p[1], p[2])]
@@ -199,7 +243,7 @@ def test_holm_corrects_all_tests_of_a_figure_and_no_others():
     levels = [only(one).confidence for one in together]
     assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 2, 0.95])
     assert [str(one.verdict) for one in together] == ["supported", "supported", "inconclusive"]
-    apart = evaluate_claims(claims("123"), frame, words)
+    apart = evaluate_claims(claims("123"), frame, words).judged
     assert [only(one).p_adjusted for one in apart] == pytest.approx(p)
     assert [only(one).confidence for one in apart] == [0.95] * 3
 
@@ -244,11 +288,16 @@ def test_failed_replicates_count_as_trials_and_prevent_means():
     frame.loc[lost, ["support", "frobenius_error"]] = np.nan
     frame.loc[lost, "status"] = "timeout"
     frame.loc[19, "status"] = "not_converged"
-    share = only(judge(frame, "proportion(a) > 0.9"))
+    share = only(judge(frame, "proportion(a) > 0.95"))
     assert (share.estimate, share.trials) == (0.5, 20)
     assert (share.failed, share.unconverged) == (5, 1)
     assert share.verdict == "refuted"
-    assert "Among its rows: 5 failed, 1 not converged." in sentence(share)
+    assert "Among its rows: 5 of 20 failed, 1 not converged." in sentence(share)
+    # The five runs that failed would make it 0.75 if they were successes.
+    open_one = only(judge(frame, "proportion(a) < 0.75"))
+    assert (open_one.p, open_one.verdict) == (1.0, "inconclusive")
+    assert (open_one.needed_trials, "failed runs decide it" in open_one.obstacle) == (None, True)
+    assert not open_one.evidence.decidable(10_000, 0.95)
     mean = only(judge(frame, "mean(a, frobenius_error) > 0"))
     assert (mean.verdict, mean.p) == ("inconclusive", None)
     assert "5 of 20 replicates of a have no frobenius_error" in mean.reason
@@ -260,19 +309,27 @@ def test_failed_replicates_count_as_trials_and_prevent_means():
     assert "did not converge" in doubtful.reason
 
 
-def test_thresholds_count_failures_as_unsuccessful():
+def test_the_interval_of_a_threshold_holds_whether_failed_runs_are_successes_or_not():
     uniform = latent(7, 20)
     frame = table(SWEEP, {"a": curve(0.8, uniform)})
-    zero, lost = frame.copy(), frame.copy()
+    zero, ones, lost = frame.copy(), frame.copy(), frame.copy()
     zero.loc[frame.index % 3 == 0, "support"] = 0
+    ones.loc[frame.index % 3 == 0, "support"] = 1
     lost["support"] = lost["support"].astype(float)
     lost.loc[frame.index % 3 == 0, "support"] = np.nan
     lost.loc[frame.index % 3 == 0, "status"] = "error"
-    expected, found = (only(judge(f, "threshold(a) < 9", sweep=SWEEP)) for f in (zero, lost))
-    assert (found.estimate, found.low, found.high) == (
-        expected.estimate, expected.low, expected.high,
+    text = "threshold(a) < 9"
+    expected, other, found = (only(judge(f, text, sweep=SWEEP)) for f in (zero, ones, lost))
+    assert found.estimate == expected.estimate
+    assert (found.low, found.high) == (
+        min(expected.low, other.low), max(expected.high, other.high),
     )  # fmt: skip
     assert found.estimate > only(judge(frame, "threshold(a) < 9", sweep=SWEEP)).estimate
+    for boundary, verdict in ((0.5, "inconclusive"), (0.65, "inconclusive"), (1.55, "refuted")):
+        test = only(judge(lost, f"threshold(a) > {boundary}", sweep=SWEEP))
+        assert test.verdict == verdict
+        alone = judge(zero, f"threshold(a) > {boundary}", sweep=SWEEP)
+        assert alone.verdict == ("refuted" if boundary > 1 else "supported")
 
 
 def test_missing_data_make_a_test_inconclusive_with_the_reason():
@@ -387,7 +444,7 @@ def test_a_ratio_counts_the_runs_of_both_means_and_is_given_up_for_none():
     frame.loc[frame.algorithm == "b", "status"] = "not_converged"
     test = only(judge(frame, "ratio(mean(a, frobenius_error), mean(b, frobenius_error)) < 1"))
     assert (test.unconverged, test.verdict) == (60, "inconclusive")
-    assert test.decidable(6000, 0.95)
+    assert test.evidence.decidable(6000, 0.95)
 
 
 def test_the_units_of_a_comparison_change_no_verdict():

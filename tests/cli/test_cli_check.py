@@ -19,7 +19,7 @@ FILE_DATA = """\
 name: {name}
 plugins: [toy_plugin.py]
 data: {{generator: file, path: {data}}}
-trials: 2
+trials: 1
 algorithms: [toy_exact]
 metrics: [support_size]
 """
@@ -58,7 +58,7 @@ BAD_DATA = {
     "empty": ("", ["empty.csv"]),
     "header_only": ("a,b,y\n", ["header_only.csv", "no rows"]),
     "one_row": ("a,b,y\n1,2,3\n", ["one_row.csv", "1 row"]),
-    "constant_column": ("a,b,y\n1,2,3\n4,2,6\n7,2,1\n", ["constant_column.csv", "constant"]),
+    "constant_response": ("a,b,y\n1,2,3\n4,1,3\n", ["constant_response.csv", "constant"]),
     "no_response": ("a,b,c\n1,2,3\n4,5,6\n7,8,1\n", ["no_response.csv", "response"]),
 }
 

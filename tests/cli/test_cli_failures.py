@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -19,6 +20,14 @@ RAISED = [
     (KeyError(), 70, "Internal error: KeyError; run again with"),
     (StorageError("it is full.", place="here"), 2, "Error: here: it is full."),
     (PermissionError(13, "Permission denied", "mine.yaml"), 2, "Error: mine.yaml: Permission den"),
+    (MemoryError(), 2, "Error: there is not enough memory."),
+    (
+        ImportError("x.so: failed to map segment from shared object"),
+        2,
+        "Error: there is not enough",
+    ),
+    (OSError(12, "Cannot allocate memory"), 2, "Error: there is not enough memory."),
+    (StorageError("\x1b]0;owned\x07\u202e."), 2, "Error: \\x1b]0;owned\\x07\\u202e."),
     (KeyboardInterrupt(), 130, "Interrupted."),
 ]
 
@@ -35,6 +44,17 @@ def test_an_exception_is_one_sentence_and_an_exit_code(monkeypatch, capsys, erro
     lines = printed.err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith(sentence)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits addresses")
+def test_a_limit_in_which_libraries_hang_is_refused():
+    limited = "ulimit -v 900000; exec " + shlex.join([sys.executable, "-m", "greedyexp", "list"])
+    done = subprocess.run(
+        ["sh", "-c", limited], env=environment(), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: memory is limited to 878 MB")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_whatever_one_item_raises_the_others_are_gone_through(capsys):

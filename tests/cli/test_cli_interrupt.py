@@ -25,7 +25,8 @@ from greedyexp.runner import session
 COMMAND = ("run", "toy.yaml", "--trials", "20")
 FITS = 40
 
-# From the fifth call on, an algorithm takes as long as the file "hold" is there.
+# The first three replicates are computed twice. From the eighth call on, which is in the fifth
+# replicate, an algorithm takes as long as the file "hold" is there.
 PLUGIN = '''
 
 @algorithm("toy_held")
@@ -33,7 +34,7 @@ def toy_held(problem):
     """Notes that it was called, and waits while it is held."""
     with open("calls.log", "a") as log:
         log.write(".")
-    while os.path.exists("hold") and os.path.getsize("calls.log") > 4:
+    while os.path.exists("hold") and os.path.getsize("calls.log") > 7:
         time.sleep(0.01)
     return problem.truth
 '''
@@ -59,7 +60,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen:
     )
     calls = folder / "calls.log"
     deadline = time.monotonic() + 60
-    while not (calls.exists() and calls.stat().st_size > 4) and time.monotonic() < deadline:
+    while not (calls.exists() and calls.stat().st_size > 7) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert process.poll() is None
     return process
@@ -126,8 +127,11 @@ def test_the_first_ctrl_c_is_answered_at_once_and_the_replicate_is_kept(call, tm
     goes_on(call, tmp_path)
 
 
-def write_odd(folder: Path, body: str, *, call: int = 3) -> None:
-    """A toy whose algorithm ``toy_odd`` does something odd once, on its third call."""
+def write_odd(folder: Path, body: str, *, call: int = 5) -> None:
+    """A toy whose algorithm ``toy_odd`` does something odd once, by default in its third replicate.
+
+    The first three replicates are computed twice.
+    """
     config = write_toy(folder, algorithms="[toy_odd]")
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     (folder / "toy_plugin.py").write_text(
@@ -165,14 +169,23 @@ raise RuntimeError("the program that was started has died")
 """
 
 
-@pytest.mark.parametrize(("body", "code"), [(SWALLOWS, 143), (FAILS_OF_IT, 130)])
-def test_what_a_part_makes_of_a_signal_is_not_kept(call, tmp_path, body, code):
-    write_odd(tmp_path, body)
+@pytest.mark.parametrize(
+    ("body", "code", "number", "kept"),
+    # The sixth call repeats the third replicate, which Ctrl-C lets finish.
+    [
+        (SWALLOWS, 143, 5, 2),
+        (SWALLOWS, 143, 6, 2),
+        (FAILS_OF_IT, 130, 5, 2),
+        (FAILS_OF_IT, 130, 6, 3),
+    ],
+)
+def test_what_a_part_makes_of_a_signal_is_not_kept(call, tmp_path, body, code, number, kept):
+    write_odd(tmp_path, body, call=number)
     result = call(*COMMAND, "--engine", "serial", cwd=tmp_path)
     assert result.returncode == code, result.stderr
-    assert "2 of 40 done, 0 failed; 2 computed" in result.stdout
+    assert f"{kept} of 40 done, 0 failed; {kept} computed" in result.stdout
     again = call(*COMMAND, "--engine", "serial", cwd=tmp_path)
-    assert "40 of 40 done, 0 failed; 38 computed" in again.stdout
+    assert f"40 of 40 done, 0 failed; {40 - kept} computed" in again.stdout
 
 
 RAISES = """

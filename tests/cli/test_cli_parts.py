@@ -73,6 +73,7 @@ def test_list_of_everything_has_each_kind_and_a_users_plugin(call, tmp_path, mon
     assert headings == [
         "generators",
         "algorithms",
+        "losses",
         "protocols",
         "metrics",
         "figures",

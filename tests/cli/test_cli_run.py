@@ -62,9 +62,9 @@ def test_plot_of_a_damaged_table_is_refused_and_the_others_are_drawn(call, finis
         copy.mkdir(parents=True)
         for file in ("config.yaml", "manifest.json"):
             (copy / file).write_bytes((run / file).read_bytes())
-        (copy / f"{name}.csv").write_bytes(content)
+        (copy / "toy.csv").write_bytes(content)
     result = call("plot", "damaged", cwd=folder)
-    refused(result, "bad.csv")
+    refused(result, "bad/quick", "toy.csv")
     assert len(result.stdout.splitlines()) == 2
 
 

@@ -25,21 +25,19 @@ def test_the_run_says_how_verdicts_came_about_and_what_is_open(call, toy):
     done = call("run", "toy.yaml", *RULE, "--trials", "12", "--max-trials", "200", cwd=toy)
     assert done.returncode == 0, done.stderr
     assert "holds   supported\nstrict  supported\ntie     inconclusive" in done.stdout
-    said = "judged 5 times, at 12, 24, 48, 96 and 192 trials per point"
+    said = "judged 4 times, at 12, 24, 48 and 96 trials per point"
     assert said in done.stdout
     assert "  tie is open: 2 of 2 tests are undecided; " in done.stdout
     assert "no number of trials would decide it" in done.stdout
     contents = json.loads((toy / "results/toy/quick/claims.json").read_bytes())
-    assert contents["looks"]["trials"] == [12, 24, 48, 96, 192]
+    assert contents["looks"]["trials"] == [12, 24, 48, 96]
     looks = {one["id"]: [test["look"] for test in one["tests"]] for one in contents["claims"]}
-    # Both methods have further trials with six samples, where 'strict' was open at look 4.
-    assert looks == {"holds": [1, 1], "strict": [5], "tie": [5, 4]}
+    assert looks == {"holds": [1, 1], "strict": [4], "tie": [4, 4]}
     verified = call("verify", cwd=toy)
     assert said in verified.stdout
-    assert "decided at  look 5" in verified.stdout
-    assert "last seen at  look 5" in verified.stdout
+    assert "decided at  look 4" in verified.stdout
+    assert "last seen at  look 4" in verified.stdout
     assert json.loads((toy / "results/toy/quick/claims.json").read_bytes()) == contents
-    assert said in call("status", cwd=toy).stdout
 
 
 def test_the_limit_of_trials_leaves_claims_open_with_what_would_decide_them(call, toy):
@@ -71,7 +69,7 @@ def test_the_time_limits_runs_whose_file_has_the_rule(call, toy):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--max-time", "2h"), "--max-time 2h: only runs until the claims are decided"),
+        (("--max-time", "2h"), "--max-time 7200s: only runs until the claims are decided"),
         (("--max-trials", "9"), "--max-trials: it needs --until-decided"),
         (("--until-decided", "--max-time", "0"), "--max-time 0: '0' is not a duration"),
         (("--until-decided", "--max-trials", "2"), "--max-trials 2: the first look needs 3 trials"),

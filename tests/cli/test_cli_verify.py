@@ -18,8 +18,9 @@ from cli_process import answer, environment, refused, write_toy
 CLAIMS = {
     "good": "proportion(toy_exact) > 0.5",
     "open": "proportion(toy_exact) > 0.99",
-    "bad": "proportion(toy_broken) >= 0.5",
+    "bad": "proportion(toy_exact) < 0.5",
 }
+FAILING = {"failing": "proportion(toy_broken) < 0.5"}
 
 
 def add_claims(config: Path, *names: str) -> None:
@@ -29,7 +30,7 @@ def add_claims(config: Path, *names: str) -> None:
             f"  - id: {name}",
             f'    quote: "The paper says {name}."',
             '    place: "Section 3"',
-            f"    test: {CLAIMS[name]}",
+            f"    test: {(CLAIMS | FAILING)[name]}",
         ]
     config.write_text(config.read_text().replace("trials: 3", "trials: 40") + "\n".join(lines))
 
@@ -93,7 +94,6 @@ def test_what_is_said_of_a_claim(call, results):
         "Section 3",
     ):
         assert words in said
-    assert "40 per point (40 failed)" in call("verify", results / "bad", cwd=results).stdout
 
 
 def test_quiet_tells_what_is_not_supported_and_nothing_else(call, results):
@@ -113,6 +113,36 @@ def test_json_is_what_the_files_hold(call, results):
         "refuted", "supported", "inconclusive",
     ]  # fmt: skip
     assert done.returncode == 4
+
+
+def test_a_challenge_lists_what_cannot_fail(call, results):
+    files = {path: path.read_bytes() for path in results.rglob("claims.json")}
+    done = call("verify", results, "--challenge", cwd=results)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        "good (quick): 1 claim, 1 supported\n1 of 1 test of supported claims can fail"
+        in done.stdout
+    )
+    assert call("verify", results, "--challenge", "-q", cwd=results).stdout == ""
+    for name in ("bad", "open"):
+        # No claim is supported, so none can be at fault.
+        assert call("verify", results / name, "--challenge", cwd=results).returncode == 0
+    config = results / "good" / "quick" / "config.yaml"
+    known = CLAIMS["good"]
+    config.write_text(config.read_text().replace(known, "always(support(toy_exact) >= 0)"))
+    done = call("verify", results, "--challenge", "-q", cwd=results)
+    assert done.returncode == 6
+    assert done.stdout.splitlines()[:5] == [
+        "good (quick): 1 claim, 1 supported",
+        "0 of 1 test of supported claims can fail",
+        "",
+        "good: always(support(toy_exact) >= 0)",
+        "  It holds whatever is altered.",
+    ]
+    assert {path: path.read_bytes() for path in files} == files
+    for option in ("--strict", "--json"):
+        done = call("verify", results, "--challenge", option, cwd=results)
+        refused(done, f"--challenge and {option} cannot be used together.")
 
 
 def test_one_damaged_folder_does_not_hide_the_others(call, results):
@@ -211,8 +241,8 @@ def test_a_reader_that_leaves_early_costs_no_verdict(results):
 def test_a_later_run_that_did_not_finish_is_noted(call, results):
     folder = results / "good" / "quick"
     assert "did not finish" not in call("verify", folder, cwd=results).stderr
-    (folder / ".unfinished").mkdir()
-    shutil.copy(folder / "config.yaml", folder / ".unfinished")
+    (folder / ".next").mkdir()
+    shutil.copy(folder / "config.yaml", folder / ".next")
     said = call("verify", folder, cwd=results).stderr
     assert f"Note: {folder}: a run is in progress or did not finish" in said
 
@@ -222,7 +252,7 @@ def test_a_claim_that_cannot_be_read_is_one_sentence(call, results):
     config.write_text(config.read_text().replace("proportion(toy_exact)", "proportion(toy_exct)"))
     refused(call("verify", config.parent, cwd=results), str(config), "'toy_exct'")
     _of_an_older_version(config.parent)
-    config.write_text("name: good\ntrials: 3\ndata: {}\nalgorithms: []\nmetrics: []\nclaims: [1]\n")
+    config.write_text(config.read_text().partition("claims:")[0] + "claims: [1]\n")
     refused(call("verify", config.parent, cwd=results), str(config), "a claim must be a mapping")
 
 
@@ -236,30 +266,40 @@ def test_a_folder_without_claims_says_so(call, results):
     assert not (config.parent / "claims.json").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused(call, results):
+def test_a_folder_in_the_place_of_the_verdicts_is_left_alone(call, results):
     target = results / "good" / "quick" / "claims.json"
     target.unlink()
     target.mkdir()
-    words = (f"{target}: the verdicts cannot be written (", "or verify a copy of the folder.")
-    refused(call("verify", results / "good", cwd=results), *words)
-    # Without claims an old file goes; here it cannot.
-    config = target.with_name("config.yaml")
-    config.write_text(config.read_text().partition("claims:")[0])
-    refused(call("verify", results / "good", cwd=results), *words)
+    done = call("verify", results / "good", cwd=results)
+    assert done.returncode == 0
+    assert "good: supported" in done.stdout
+    assert "are left alone" in done.stderr
+    assert str(target) in done.stderr
+    assert target.is_dir()
 
 
 def test_nothing_to_verify_is_refused(call, tmp_path):
     refused(call("verify", cwd=tmp_path), "no finished run", "results")
 
 
+def test_a_claim_about_an_algorithm_that_always_fails_is_open(call, tmp_path):
+    config = write_toy(tmp_path, "toy", "[toy_exact, toy_broken]")
+    add_claims(config, "failing")
+    run = call("run", config, "--engine", "serial", "--keep-going", cwd=tmp_path)
+    assert "failing  inconclusive" in run.stdout
+    said = call("verify", tmp_path / "results/toy", cwd=tmp_path).stdout
+    assert "40 per point (40 of 40 failed)" in said
+    assert "The failed runs decide it" in said
+
+
 def test_a_narrowed_run_leaves_its_claims_open(call, tmp_path):
     config = write_toy(tmp_path, "toy", "[toy_exact, toy_broken]")
-    add_claims(config, "good", "bad")
+    add_claims(config, "good", "failing")
     run = call(
         *("run", config, "--only", "algorithm=toy_exact", "--engine", "serial"), cwd=tmp_path
     )
     assert run.returncode == 0, run.stderr
-    assert "bad   inconclusive" in run.stdout
+    assert "failing  inconclusive" in run.stdout
     found = json.loads((tmp_path / "results/toy/quick/claims.json").read_text(encoding="utf-8"))
     assert [one["verdict"] for one in found["claims"]] == ["supported", "inconclusive"]
     assert "no rows of toy_broken" in found["claims"][1]["reason"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import pytest
 from experiment_parts import BASE, base, message, registered  # noqa: F401 (an autouse fixture)
+from pydantic import AfterValidator
 
+from greedyexp.config import load
 from greedyexp.core import registry
 
 PATH, LASSO, METRICS = (
@@ -20,6 +23,15 @@ MISTAKES = [
     # unknown keys at every level
     ("seed: 7", "sed: 7", 3, "unknown key 'sed'. Did you mean 'seed'?"),
     ("key: jalali2012,", "key: a, fig: b,", 2, "unknown key 'fig'. Did you mean 'figure'?"),
+    ("trials: 3", "trials: {until: {half_with: 1}}", 11, "'half_with'. Did you mean 'half_width'?"),
+    (METRICS, "[t_size]\nreadings: [{used: a, prnted: b, because: c}]", 16, "mean 'printed'?"),
+    (METRICS, "[t_size]\nclaims: [{id: a, qote: b, test: c}]", 16, "mean 'quote'?"),
+    (
+        METRICS,
+        "[t_size]\ntables: [{comparison: {row: p, metrics: {t_size: {tite: x}}}}]",
+        16,
+        "unknown key 'tite'. Did you mean 'title'?",
+    ),
     (NOISE, "noise: 0.1", 6, "no parameter 'noise'. Did you mean 'noise_std'?"),
     ("kappa: [0.8, 0.3]", "kapa: [0.8]", 9, "no parameter 'kapa' to sweep. Did you mean 'kappa'?"),
     (LASSO, "- t_lasso: {tol: 1}", 14, "no parameter 'tol'."),
@@ -105,7 +117,7 @@ MISTAKES = [
     (LASSO, "- t_lasso: {tuning: orakle}", 14, "but is 'orakle'. Did you mean 'oracle'?"),
     (LASSO, "- foba_gdt: {loss: logistic, tuning: ebic_robust}", 14, "'foba_gdt' minimises loss"),
     (LASSO, "- t_lasso: {tuning: theory}", 14, "no theory prescribes the tuning of algorithm 't_l"),
-    (LASSO, "- t_lasso: {folds: 1}", 14, "folds must be a whole number of at least 2, but is 1"),
+    (LASSO, "- t_lasso: {folds: 1}", 14, "folds must be at least 2, but is 1"),
     (LASSO, "- t_lasso: {folds: true}", 14, "but is true"),
     # impossible points
     (
@@ -135,23 +147,58 @@ def test_a_mistake_is_one_sentence_with_its_line(tmp_path, old, new, line, words
     assert not re.search(r"pydantic|type=|input_value|Traceback", error)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "t_curve: {x: theta, line: [algorithm, p]}",
+            "comparison: {row: p, metrics: &m {t_size: {digits: x}}}\n"
+            "  - comparison: {row: kappa, metrics: *m}",
+            "digits must be a whole number",
+        ),
+        (
+            PATH,
+            "- t_path: &p {w: [1], tuning: oracle}\n  - t_path: *p",
+            "item 1 of w must be more than 1",
+        ),
+    ],
+)
+def test_a_mistake_that_an_alias_puts_into_two_entries_is_told_once(tmp_path, old, new, words):
+    file = tmp_path / "a.yaml"
+    file.write_text(BASE.replace(old, new))
+    assert message(file).count(words) == 1
+
+
 def test_a_mapping_in_place_of_a_list_is_shown(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace(f"{PATH}\n", "").replace("- t_lasso", "t_lasso: {nu: 1}"))
     assert "algorithms must be a list, but is {t_lasso: {nu: 1}}. Start each" in message(file)
 
 
-def test_mistakes_are_told_by_line_and_those_past_the_fourth_counted(tmp_path):
+def test_mistakes_are_told_by_line_and_those_past_the_twentieth_counted(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text(BASE.replace("- t_lasso", "- t_laso").replace(NOISE, "noise_std: -1"))
     error = message(file)
     assert error.startswith(f"{file}:6: noise_std must be at least 0")
     assert f"Also: {file}:" in error
     assert error.endswith("there is no algorithm named 't_laso'.")
-    file.write_text(file.read_text().replace("[0.8, 0.3]", "[3, 4]"))
-    assert message(file).count(f"{file}:") == 4
-    file.write_text(file.read_text().replace("[3, 4]", "[3, 4, 5]"))
+    text = file.read_text()
+    file.write_text(text.replace("[0.8, 0.3]", str([*range(2, 20)])))
+    assert message(file).count(f"{file}:") == 20
+    file.write_text(text.replace("[0.8, 0.3]", str([*range(2, 21)])))
     assert message(file).endswith(" There is one more.")
+
+
+READING = {"printed": "n", "used": "n", "because": "c"}
+
+
+@pytest.mark.parametrize("reading", [{"because": 0.5}, {"printed": []}, {"used": None}, 3])
+def test_a_wrong_reading_is_told_beside_the_mistakes_of_other_sections(reading):
+    wrong = reading if reading == 3 else READING | reading
+    error = message(base(readings=[READING, wrong], algorithms=["t_laso"]))
+    assert "there is no algorithm named 't_laso'." in error
+    assert "readings[1]" in error
+    assert "must be a" in message(base(readings=[wrong]))
 
 
 def test_a_wrong_setting_hides_no_mistake_of_a_section(tmp_path):
@@ -268,6 +315,36 @@ def test_a_swept_algorithm_parameter_must_not_hide_a_data_parameter():
     entry = {"t_clash": {"sweep": {"p": [1, 2]}}}
     error = message(base(algorithms=[entry]))
     assert error.startswith("algorithms: two columns of the CSV would be named 'p'")
+
+
+_READ: list[list[int]] = []
+
+
+def _noted(sizes: list[int]) -> list[int]:
+    _READ.append(sizes)
+    return sizes
+
+
+def test_a_default_is_read_once_in_a_process_and_stays_as_it_is():
+    _READ.clear()
+
+    @registry.algorithm("t_listed")
+    def t_listed(problem, *, sizes: Annotated[list[int], AfterValidator(_noted)] = (1, 2)):
+        """Its default is a list."""
+
+    load(base(algorithms=["t_listed"]))
+    load(base(algorithms=[{"t_listed": {"label": "again"}}]))
+    assert _READ == [[1, 2]]
+
+    @registry.figure("t_named", columns=lambda **_: (), by_algorithm="labels")
+    def t_named(table, context, *, labels: list[str] = ("t_path", "gone")):
+        """Its default names an algorithm that may be missing."""
+
+    profiles = {"smoke": {"algorithms": ["t_path"]}}
+    for _ in range(2):
+        made = load(base(figures=["t_named"], profiles=profiles), profile="smoke")
+        assert made.figures[0].params["labels"] == ["t_path"]
+    assert "names an algorithm 'gone'" in message(base(figures=["t_named"]))
 
 
 def test_broken_parts_are_told_from_broken_files():

@@ -10,6 +10,7 @@ from experiment_parts import message
 from greedyexp.config.document import Document, Place
 from greedyexp.config.reading import read_file, read_text
 from greedyexp.core.errors import ConfigError
+from greedyexp.core.yaml_text import dump_yaml, load_yaml
 
 
 def value(text):
@@ -163,3 +164,45 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     path = tmp_path / "bom.yaml"
     path.write_bytes(b"\xef\xbb\xbfname: a\n")
     assert read_file(path).data == {"name": "a"}
+
+
+def test_texts_that_look_like_numbers_come_back_as_texts():
+    words = [
+        "1e5",
+        "1E-4",
+        ".5",
+        "5.",
+        "010",
+        "yes",
+        "12:30",
+        "null",
+        "~",
+        "=",
+        "<<",
+        "0x1f",
+        "1_0",
+    ]
+    data = {"label": words, **dict.fromkeys(words, 1e16), "numbers": [1e-5, 1e16, 3, True, None]}
+    assert load_yaml(dump_yaml(data)) == data
+
+
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join(9 * [f'*a{i - 1}'])}]\n" for i in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LAUGHS, "more than 100000 values"),
+        ("#" * 10_000_001, "more than 10000000 characters"),
+        ("a: &a " + "x" * 200_000 + "\nb: [" + "*a, " * 100 + "]", "more than 10000000 characters"),
+        ("a: " + "[" * 500 + "]" * 500, "nested more than 100 levels deep"),
+        ("a: " + "{<<: " * 500 + "{}" + "}" * 500, "nested more than 100 levels deep"),
+        ("[" * 100_000, "exceeded maximum nesting depth"),
+    ],
+    ids=["laughs", "comment", "texts", "levels", "merges", "brackets"],
+)
+def test_texts_that_stand_for_too_much_are_refused_at_once(text, words):
+    with pytest.raises(ConfigError, match=words):
+        load_yaml(text)

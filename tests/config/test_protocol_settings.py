@@ -87,7 +87,7 @@ def test_a_protocol_without_parameters_stays_a_name():
         ({"t_follow": 3}, "the settings of 't_follow' must be a mapping, but are 3"),
         ({"t_follow": {}, "t_once": {}}, "protocol must have one name, but has t_follow, t_once"),
         ({}, "protocol must be a name or 'name: {...}', but is {}"),
-        ([1], "protocol must be a text or a mapping, but is [1]"),
+        ([1], "protocol must be a name or 'name: {...}', but is [1]"),
         (
             {"t_follow": {"every": 99}},
             "impossible parameters of protocol 't_follow': every is more than steps.",

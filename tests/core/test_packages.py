@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from greedyexp.core.packages import distribution_of
+from greedyexp.core.packages import distribution_of, requires
 
 
 @pytest.fixture
@@ -22,9 +22,7 @@ def installed(tmp_path, monkeypatch):
             (info / "top_level.txt").write_text("\n".join(listed))
 
     monkeypatch.syspath_prepend(str(tmp_path))
-    distribution_of.cache_clear()
     yield install
-    distribution_of.cache_clear()
     importlib.invalidate_caches()
 
 
@@ -40,3 +38,8 @@ def test_modules_are_listed_or_found_among_the_files(installed):
 
 def test_scikit_learn_is_found_by_the_name_of_its_module():
     assert distribution_of("sklearn.linear_model") == "scikit-learn"
+
+
+def test_a_requirement_may_be_optional():
+    assert requires("greedyexp", "scikit_learn")
+    assert not requires("numpy", "scikit-learn")

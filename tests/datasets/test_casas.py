@@ -209,7 +209,7 @@ def test_a_file_without_a_problem_is_refused_in_a_sentence(tmp_path, text):
 def test_a_missing_file_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.txt: there is no such data file\."):
         draw(tmp_path / "nowhere.txt")
-    with pytest.raises(DataError, match="the file cannot be read"):
+    with pytest.raises(DataError, match="this is a folder"):
         draw(tmp_path)
 
 

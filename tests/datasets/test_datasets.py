@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -263,6 +264,16 @@ def test_a_damaged_copy_in_the_cache_is_replaced(home, server, files):
     assert server.asked == ["/a"] * 3
 
 
+def test_files_of_the_user_in_the_cache_stay(home, server, files):
+    record = data_sets.record(files, urls=(server.offer("/a", data_sets.as_zip(files)),))
+    folder = fetching.fetch(record)
+    (folder / "notes").mkdir()
+    (folder / "notes" / "mine.txt").write_bytes(b"mine")
+    fetching.fetch(record, force=True)
+    assert (folder / "notes" / "mine.txt").read_bytes() == b"mine"
+    assert len(cached(home)) == 9
+
+
 def test_the_second_address_is_tried_when_the_first_fails(home, server, files):
     urls = (server.address + "/gone", server.offer("/a", data_sets.as_zip(files)))
     fetching.fetch(data_sets.record(files, urls=urls))
@@ -280,6 +291,26 @@ def test_a_good_copy_of_the_users_own_is_not_downloaded(home, server, files, mon
     assert places.located(record) == own
 
 
+def flagged(archive, place, value):
+    """Return a zip with a number in the headers of all files changed, local and central."""
+    changed = bytearray(archive)
+    for mark, start in ((b"PK\x03\x04", place), (b"PK\x01\x02", place + 2)):
+        for found in re.finditer(re.escape(mark), archive):
+            changed[found.start() + start] = value
+    return bytes(changed)
+
+
+def nested(depth):
+    content = b""
+    for _ in range(depth):
+        content = data_sets.as_zip({"inner.zip": content})
+    return content
+
+
+def bomb(name):
+    return data_sets.as_zip({name: bytes(6 << 20)})
+
+
 def bad_answers(files):
     other = data_sets.contents(data_sets.values(seed=1))
     whole = data_sets.as_zip(files)
@@ -293,13 +324,21 @@ def bad_answers(files):
         "broken server": (503, b"", None, "the server answered 503 Service Unavailable"),
         "a web page": (200, b"<html>log in</html>", None, "not a complete zip or tar archive"),
         "empty": (200, b"", None, "not a complete zip or tar archive"),
+        "length abc": (200, half, "abc", "not a complete zip or tar archive"),
+        "encrypted": (200, flagged(whole, 6, 1), None, "File 'mfeat-fou' is .*password"),
+        "odd compression": (200, flagged(whole, 8, 97), None, "not a complete .*compression"),
+        "many archives": (200, nested(120), None, "more than 100 archives"),
+        "bomb": (200, bomb("mfeat-fou"), None, "more than 4 MB"),
+        "bomb inside": (200, bomb("a.zip"), None, "more than 4 MB"),
+        "bomb of gzip": (200, gzip.compress(bytes(6 << 20)), None, "more than 4 MB"),
         "a file lacking": (200, data_sets.as_zip(lacking), None, "has no file 'mfeat-zer'"),
     }
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["empty cache", "full cache"])
 @pytest.mark.parametrize("case", list(bad_answers(data_sets.contents(data_sets.values()))))
-def test_a_bad_download_leaves_the_cache_as_it_was(home, server, files, case, before):
+def test_a_bad_download_leaves_the_cache_as_it_was(home, server, files, case, before, monkeypatch):
+    monkeypatch.setattr(fetching, "_MOST_BYTES", 4 << 20)
     if before:
         data_sets.write(home / "cache" / "data" / "mfeat", files)
     else:
@@ -311,6 +350,15 @@ def test_a_bad_download_leaves_the_cache_as_it_was(home, server, files, case, be
         fetching.fetch(data_sets.record(files, urls=(url,)), force=True)
     assert "\n" not in str(caught.value)
     assert cached(home) == state
+
+
+def test_the_next_address_is_tried_after_an_unreadable_archive(home, server, files, monkeypatch):
+    monkeypatch.setattr(fetching, "_MOST_BYTES", 4 << 20)
+    for number, body in enumerate((nested(120), bomb("mfeat-fou"), b"PK", b"\x1f\x8b")):
+        bad = server.offer(f"/bad-{number}", body, length="abc" if number else None)
+        good = server.offer(f"/good-{number}", data_sets.as_zip(files))
+        folder = fetching.fetch(data_sets.record(files, urls=(bad, good)), force=True)
+        assert (folder / "mfeat-fou").is_file()
 
 
 def test_no_server_at_all_is_one_sentence(home, files):

@@ -1,19 +1,26 @@
 """Columns of a user's own file: what is read as what, what is refused, which were selected."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
+from coef_paths import path_of_coef
 
 import greedyexp
 from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError, DataError
+from greedyexp.generators._tables import read_problem
+from greedyexp.generators.file import file
 from greedyexp.metrics.support import selected_features, selected_of
 from greedyexp.problems.problem import as_problem
 from greedyexp.report import read_frame
 from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.work import Item, work_of
 
+# The package has a function of the same name as the module.
+reading = sys.modules[file.__module__]
 NAMES = ["age", "dose; mg", 'the "d"', "d|e", "none"]
 
 
@@ -39,7 +46,7 @@ def own(tmp_path, monkeypatch):
         return {
             "name": "own",
             "data": {"generator": "file", "path": "d.csv", **data},
-            "trials": 2,
+            "trials": 1,
             "seed": 7,
             "algorithms": ["omp"],
             "metrics": ["support_size", "selected_features"],
@@ -144,13 +151,16 @@ def test_settings_of_a_csv_are_refused_for_arrays(own, tmp_path):
         assert f"`{next(iter(given))}` is for {kinds}, but this is a .npz file" in message
 
 
-def test_streams_are_those_of_before_the_reading_had_parameters(own):
+def test_the_rows_held_out_do_not_depend_on_how_a_file_is_read_or_named(own, tmp_path):
     features = np.arange(40.0).reshape(20, 2) ** 2 % 17
     y = features[:, 0] - features[:, 1] + np.arange(20) % 3
     frame = pd.DataFrame({"a": features[:, 0], "b": features[:, 1], "y": y})
     rows = []
-    for given in ({}, {"ignore": ["c"]}):
-        content = frame.assign(c="text") if given else frame
+    (tmp_path / "elsewhere").mkdir()
+    frame.to_csv(tmp_path / "elsewhere" / "copy.csv", index=False)
+    elsewhere = str(tmp_path / "elsewhere" / "copy.csv")
+    for given in ({}, {"ignore": ["c"]}, {"path": elsewhere}, {"response": ["y"]}):
+        content = frame.assign(c="text") if "ignore" in given else frame
         experiment = own(content, standardize=False, test_fraction=0.25, **given)
         loaded = load({**experiment, "algorithms": ["lasso"], "metrics": ["test_error"]})
         evaluator, params = Evaluator(work_of(loaded)), loaded.points[0].params
@@ -159,20 +169,15 @@ def test_streams_are_those_of_before_the_reading_had_parameters(own):
             _, evaluated = evaluator.evaluate(Item(0, "file", params, replicate, (0,)))
             error = evaluated.outcome.rows[0]["test_error"]
             rows.append((problem.y_test[0].tolist(), error))
-    # Computed before `ignore` and `delimiter` existed.
-    before = [
-        ([-4.0, 15.0, -3.0, -4.0, 4.0], 1.1506642623151266),
-        ([10.0, 6.0, 8.0, 2.0, 4.0], 1.0635336817895318),
-    ]
-    assert [held for held, _ in rows] == [held for held, _ in before] * 2
-    assert [error for _, error in rows] == pytest.approx([error for _, error in before] * 2)
+    assert rows == rows[:2] * 4
+    assert rows[0] != rows[1]
 
 
 def test_how_a_file_is_read_is_part_of_what_determines_a_result(own, table, tmp_path):
     two = [{"omp": {"n_atoms": 2}}]
     first = own(table, ignore=["id"]) | {"algorithms": two}
     first = greedyexp.run(first, out=tmp_path, engine="serial")
-    assert first["selected_features"].tolist() == ['age; "dose; mg"'] * 2
+    assert first["selected_features"].tolist() == ['age; "dose; mg"']
     again = own(table, ignore=["id", "age"]) | {"algorithms": two}
     assert "age" not in " ".join(
         greedyexp.run(again, out=tmp_path, engine="serial")["selected_features"]
@@ -194,7 +199,7 @@ def test_selected_features_are_named_for_each_task_and_each_estimate():
     coef = np.zeros((3, 5, 2))
     coef[1, [0, 1], 0] = 1.0
     coef[2, :, 1] = 1.0
-    texts = selected_features(problem, coef)
+    texts = selected_features(problem, path_of_coef(coef))
     assert texts.tolist() == [
         "task 0: none | task 1: none",
         'task 0: age; "dose; mg" | task 1: none',
@@ -202,7 +207,7 @@ def test_selected_features_are_named_for_each_task_and_each_estimate():
     ]
     assert [selected_of(text) for text in texts] == [[], NAMES[:2], NAMES]
     unnamed = as_problem(np.eye(5), np.arange(5.0))
-    assert selected_features(unnamed, coef[1, :, :1]).item() == "x0; x1"
+    assert selected_features(unnamed, path_of_coef(coef[1, :, :1])).item() == "x0; x1"
     assert selected_of("x0; x1") == ["x0", "x1"]
 
 
@@ -313,3 +318,28 @@ def test_a_profile_that_the_file_does_not_define_is_said(call, own, table, tmp_p
         assert "note" not in call("check", "e.yaml", *arguments, cwd=tmp_path).stdout
     (tmp_path / "e.yaml").write_text(text + "profiles: {smoke: {trials: 1}}\n")
     assert "note" not in call("check", "e.yaml", "--profile", "smoke", cwd=tmp_path).stdout
+
+
+def test_a_sweep_over_files_reads_each_of_them_once(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(reading, "_kept", {})
+    monkeypatch.setattr(
+        reading,
+        "read_problem",
+        lambda path, **settings: read.append(path.name) or read_problem(path, **settings),
+    )
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        table = pd.DataFrame(rng.standard_normal((6, 3)), columns=["u", "v", "y"])
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    for _ in range(3):
+        for name in ("a", "b"):
+            file(rng, path=str(tmp_path / f"{name}.csv"))
+    assert read == ["a.csv", "b.csv"]
+    # What is kept is bounded, and a changed file is read again.
+    monkeypatch.setattr(reading, "_MOST_KEPT", 1)
+    table.to_csv(tmp_path / "a.csv", index=False, float_format="%.2f")
+    for name in ("a", "b"):
+        file(rng, path=str(tmp_path / f"{name}.csv"))
+    assert read == ["a.csv", "b.csv", "a.csv", "b.csv"]
+    assert len(reading._kept) == 1

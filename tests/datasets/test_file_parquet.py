@@ -1,9 +1,11 @@
 """A user's own table in the Parquet format."""
 
+import json
 import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 
 from greedyexp.core.errors import DataError, InstallationError
@@ -35,6 +37,16 @@ def test_it_gives_what_the_csv_gives(tmp_path):
 def test_the_index_of_pandas_is_no_column(tmp_path):
     TABLE.set_index("id").to_parquet(tmp_path / "d.parquet")
     assert load(tmp_path / "d.parquet").feature_names == ("age", "dose; mg")
+
+
+def test_metadata_of_pandas_that_name_another_column_are_refused(tmp_path):
+    table = pyarrow.Table.from_pandas(TABLE)
+    said = {"index_columns": ["age"], "columns": [], "column_indexes": []}
+    said["columns"] = [{"name": "other", "field_name": "other", "numpy_type": "object"}]
+    odd = table.replace_schema_metadata({"pandas": json.dumps(said)})
+    pyarrow.parquet.write_table(odd, tmp_path / "d.parquet")
+    with pytest.raises(DataError, match=r"d\.parquet: not a readable table"):
+        load(tmp_path / "d.parquet")
 
 
 @pytest.mark.parametrize(

@@ -197,14 +197,15 @@ def source(**changed) -> dict:
         "seed": 1,
         "data": {"generator": "libsvm_binary"},
         "trials": 1,
-        "algorithms": ["omp"],
+        "algorithms": ["adaptive_lasso"],
         "metrics": ["support_size"],
     } | changed
 
 
 def test_dense_algorithms_and_metrics_of_the_truth_are_refused():
     with pytest.raises(
-        ConfigError, match="'omp' does not accept a sparse design but generator 'libsvm_b"
+        ConfigError,
+        match="'adaptive_lasso' does not accept a sparse design but generator 'lib",
     ):
         experiment.load(source())
     with kept_registry():

@@ -12,7 +12,7 @@ import yaml
 from greedyexp.config import load
 from greedyexp.core import shipped
 from greedyexp.report.source import read_run
-from greedyexp.results.thresholds import thresholds
+from greedyexp.results.successes import thresholds
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MARKED = ("<!--=", "<!-- table ")

@@ -56,8 +56,8 @@ def test_a_part_has_a_figure_that_shows_it(site, drawn, kind):
 
 
 def test_a_figure_shows_what_it_chooses_alone(drawn):
-    """A figure of best_subset_today has the three rules that choose the size for abess."""
-    (only,) = [one for one in drawn if one.run == "best_subset_today" and "three ways" in one.title]
+    """A figure of best_subset_today has the four rules that choose the size for abess."""
+    (only,) = [one for one in drawn if one.run == "best_subset_today" and "four ways" in one.title]
     assert {name for kind, name in only.shows if kind == "algorithm"} == {"abess"}
     bounded = [one for one in drawn if ("metric", "oracle_error_bound") in one.shows]
     assert [one.file.stem for one in bounded] == ["comparison_3"]

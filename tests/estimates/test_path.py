@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from greedyexp.estimates.path import Path, join
+from greedyexp.estimates.sparse import SparseEstimates
 
 
 def path(lams, message=""):
@@ -34,11 +35,11 @@ def test_estimates_are_taken_in_the_order_asked_for():
 def test_support_sizes_go_with_their_estimates():
     coef = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]])[:, :, None]
     counted = Path(coef, {}, np.zeros(3), np.ones(3, dtype=bool))
-    known = replace(counted, sizes=np.array([2, 0, 1]))
-    for one in (counted, known):
-        assert one.support_sizes.tolist() == [2, 0, 1]
-        assert one.take([2, 0]).support_sizes.tolist() == [1, 2]
-        assert join([one, one.take([0])]).support_sizes.tolist() == [2, 0, 1, 2]
+    sparse = replace(counted, estimates=SparseEstimates.of(coef))
+    for one in (counted, sparse):
+        assert one.sparse.sizes.tolist() == [2, 0, 1]
+        assert one.take([2, 0]).sparse.sizes.tolist() == [1, 2]
+        assert join([one, one.take([0])]).sparse.sizes.tolist() == [2, 0, 1, 2]
 
 
 def test_paths_are_joined_one_after_the_other():

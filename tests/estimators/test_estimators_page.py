@@ -20,7 +20,10 @@ ROWS = [
 
 def test_the_page_lists_every_estimator_once():
     named = [re.findall(r"`(\w+)`", cell) for row in ROWS for cell in row[:2]]
-    assert sorted(name for names in named for name in names) == sorted(estimators.__all__)
+    coder = "OMPCoder"
+    assert f"## Sparse codes: `{coder}`" in PAGE
+    names = [coder, *(name for names in named for name in names)]
+    assert sorted(names) == sorted(estimators.__all__)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
@@ -45,9 +48,11 @@ def python_blocks(text):
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_of_the_page_runs(capsys):
-    (block,) = python_blocks(PAGE)
+def test_the_examples_of_the_page_run(capsys):
+    block, of_codes = python_blocks(PAGE)
     space = {}
+    exec(of_codes, space)
+    assert space["codes"].shape == (1000, 256)
     exec(block, space)
     assert list(space["model"].support_) == [3, 7]
     assert space["model"].coef_.shape == (2, 50)

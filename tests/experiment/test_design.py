@@ -7,7 +7,7 @@ import pytest
 
 from greedyexp.config import load
 from greedyexp.core.errors import StorageError
-from greedyexp.experiment.design import design_of, read_design, success_metric
+from greedyexp.experiment.design import by_stem, design_of, read_design, success_metric
 from greedyexp.results.context import context_of
 from greedyexp.results.records import group_columns
 
@@ -52,11 +52,11 @@ def test_words_of_a_zip_keep_the_order_of_the_file():
 
 
 def test_labels_are_known_as_loading_made_them():
-    made = design({"lasso": {"sweep": {"tol": [1, 0.5]}}}, "omp")
+    made = design({"fully_corrective": {"label": "fc", "sweep": {"beta": [1, 2.5]}}}, "omp")
     found = {label: one.entry for label, one in made.variants.items()}
-    assert found["lasso (tol=1.0)"] == found["lasso (tol=0.5)"] == "lasso"
+    assert found["fc (beta=1.0)"] == found["fc (beta=2.5)"] == "fc"
     assert found["omp"] == "omp"
-    assert made.variant("lasso (tol=0.25)").entry == "lasso (tol=0.25)"
+    assert made.variant("fc (beta=0.25)").entry == "fc (beta=0.25)"
 
 
 def test_labels_of_an_algorithm_that_is_gone_are_known_too():
@@ -80,7 +80,9 @@ def test_the_file_of_a_damaged_folder_is_refused(tmp_path):
         read_design("name: a\ntrials: 1\ndata: {}\nalgorithms: [3]\n", tmp_path / "config.yaml", "")
     assert "must be" in str(caught.value)
     with pytest.raises(StorageError, match="'metrics' is missing"):
-        read_design("name: a\ntrials: 1\ndata: {}\nalgorithms: []\n", tmp_path / "config.yaml", "")
+        read_design(
+            "name: a\ntrials: 1\ndata: {}\nalgorithms: [omp]\n", tmp_path / "config.yaml", ""
+        )
 
 
 def test_a_label_goes_before_a_name_and_both_before_the_default():
@@ -89,3 +91,10 @@ def test_a_label_goes_before_a_name_and_both_before_the_default():
     assert success_metric(success, "other", "lasso") == "b"
     assert success_metric(success, "omp", "omp") == "a"
     assert success_metric({"lasso": "b"}, "omp", "omp") is None
+
+
+def test_no_two_figures_have_one_file_whatever_a_plugin_calls_them():
+    names = ["curve", "curve", "curve_2", "curve_2", "curve"]
+    stems = by_stem([(name, place) for place, name in enumerate(names)])
+    assert list(stems) == ["curve", "curve_2", "curve_2_2", "curve_2_3", "curve_3"]
+    assert [place for _, place in stems.values()] == [0, 1, 2, 3, 4]

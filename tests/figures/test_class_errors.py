@@ -12,7 +12,7 @@ from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.class_errors import class_errors
 from greedyexp.figures.comparison import comparison
-from greedyexp.results.summaries import MetricStyle
+from greedyexp.results.comparisons import MetricStyle
 
 
 def marks(axis, size):

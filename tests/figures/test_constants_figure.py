@@ -100,6 +100,22 @@ def test_failed_replicates_are_out_of_the_means_and_counted(frame):
         constants(frame.assign(status="error"), CONTEXT)
 
 
+def test_ratios_are_those_of_each_design(frame):
+    figure = constants(frame, CONTEXT, panel="covariance", relative_to="mu2")
+    (line,) = lines(figure, "mean", COLOURS[NUMBERS["mu1_sdp"]])
+    ratios = [
+        (sample(frame, "mu1_sdp", p).to_numpy() / sample(frame, "mu2", p).to_numpy()).mean()
+        for p in SIZES
+    ]
+    np.testing.assert_allclose(line.get_ydata(), ratios)
+    (base,) = lines(figure, "mean", COLOURS[NUMBERS["mu2"]])
+    np.testing.assert_allclose(base.get_ydata(), 1.0)
+    label = figure.axes[0].get_ylabel().replace("\n", " ")
+    assert label == "value of the constant, divided by Curvature"
+    with pytest.raises(ConfigError, match=r"no constant 'mu3' in these rows.*mu1_sdp, mu2"):
+        constants(frame, CONTEXT, relative_to="mu3")
+
+
 def test_what_a_logarithm_cannot_show_is_counted(frame):
     frame.loc[frame["algorithm"].eq("mu2") & frame["p"].eq(20), ["value", "lower", "upper"]] = 0.0
     frame.loc[frame["algorithm"].eq("mu1_sdp") & frame["p"].eq(5), "value"] = np.inf
@@ -122,7 +138,7 @@ def test_wide_enclosures_are_named(frame):
 
 
 def test_ticks_of_the_vertical_axis_are_plain_numbers(frame):
-    figure = constants(frame, CONTEXT)
+    figure = constants(frame, CONTEXT, panel="covariance")
     figure.canvas.draw()
     texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(texts) > 1

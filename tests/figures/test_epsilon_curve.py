@@ -14,8 +14,8 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.variants import Variant
 from greedyexp.figures._plot.style import shades
 from greedyexp.figures.trajectory.epsilon_curve import epsilon_curve
+from greedyexp.results.curves import medians_reached
 from greedyexp.results.records import records, replicates
-from greedyexp.results.summaries import spread_reached
 
 EPSILONS = (1.0, 1e-4, 1e-8)
 COLOURS = dict(zip(EPSILONS, list(shades([1, 2, 3]).values())[::-1], strict=True))
@@ -62,7 +62,7 @@ def test_the_colour_bar_says_of_what_the_accuracies_are(frame, accuracy):
 
 def iterations_needed(frame, keys):
     rows = records(frame, "epsilon", [*keys, "epsilon"])
-    return spread_reached(rows, [*keys, "epsilon"], "iterations")
+    return medians_reached(rows, [*keys, "epsilon"], "iterations")
 
 
 def test_bands_hold_all_of_few_replicates_and_half_of_many(frame):
@@ -79,7 +79,7 @@ def test_bands_hold_all_of_few_replicates_and_half_of_many(frame):
             for k, value in enumerate(values)
         ]
         (point,) = iterations_needed(table(rows), ["p"]).to_dict("records")
-        return [point[name] for name in ("median", "low", "high", "replicates", "reached")]
+        return [point[name] for name in ("estimate", "low", "high", "trials", "reached")]
 
     assert of([3, 1, 9, np.nan, 5]) == [5, 1, np.inf, 5, 4]
     # Sorted 1 3 5 7 9 11 inf inf: the quartiles lie at places 1.75 and 5.25.
@@ -197,7 +197,7 @@ def test_a_line_is_drawn_where_there_are_as_many_features_as_samples(frame):
     assert [lines(figure, "mark", axis=k)[0].get_xdata()[0] for k in range(4)] == [50, 72, 50, 72]
     assert "p = n" in legend_texts(figure)
     assert lines(epsilon_curve(frame, CONTEXT, mark=33.0), "mark")[0].get_xdata()[0] == 33
-    with pytest.raises(ConfigError, match="'n_samples' is not one number in each panel"):
+    with pytest.raises(ConfigError, match="average over the values of 'n_samples'"):
         epsilon_curve(both, CONTEXT, mark="n_samples")
 
 
@@ -210,7 +210,7 @@ def test_a_failed_replicate_is_left_out_and_counted_once(frame):
     assert len(replicates(broken)) == 24
     assert f"failed (left out): {1 / 24:.2%}" in note
     assert "medians of 2 to 3 replicates" in note
-    assert iterations_needed(broken, ["algorithm", "p"])["replicates"].sum() == 24 * 3 - 3
+    assert iterations_needed(broken, ["algorithm", "p"])["trials"].sum() == 24 * 3 - 3
     with pytest.raises(ConfigError, match="every replicate failed"):
         epsilon_curve(failed, CONTEXT)
 

@@ -13,8 +13,8 @@ import yaml
 from kept_registry import kept_registry
 
 from greedyexp.config import load
-from greedyexp.core import registry
-from greedyexp.core.errors import PluginError
+from greedyexp.core import registry, trust
+from greedyexp.core.errors import ConfigError, PluginError
 from greedyexp.report import draw
 
 BUILT_IN = {"comparison": {"row": "p", "metrics": ["error"]}}
@@ -61,6 +61,18 @@ def untidy(frame, context):
     return figure
 
 
+@registry.figure("chooses", apart=lambda *, where=None: ["algorithm"])
+def chooses(frame, context, *, where: dict | None = None):
+    print("values of p:", sorted(set(frame["p"])), len(frame))
+    return plt.figure()
+
+
+@registry.figure("places", apart=lambda *, where="left": ["algorithm", "p"])
+def places(frame, context, *, where: str = "left"):
+    print(where, "of", len(frame), "rows")
+    return plt.figure()
+
+
 @registry.table("listed")
 def listed(frame, context):
     return [1, 2]
@@ -80,10 +92,11 @@ def forgotten():
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "mine.py").write_text(PLUGIN)
     rows = {"p": 20, "replicate": [0, 1, 2], "algorithm": "omp", "status": "ok", "message": ""}
     run = tmp_path / "run" / "quick"
-    run.mkdir(parents=True)
+    (run / "plugins").mkdir(parents=True)
+    (run / "plugins" / "mine.py").write_text(PLUGIN)
+    trust.remember(trust.stored_code(run), run)
     pd.DataFrame({**rows, "error": [0.1, 0.2, 0.4]}).to_csv(run / "run.csv", index=False)
     return run
 
@@ -92,8 +105,8 @@ def configure(folder, figures=(), tables=()):
     config = {
         "name": "run",
         "trials": 3,
-        "plugins": [str(folder.parents[1] / "mine.py")],
-        "data": {"generator": "gaussian", "p": 20},
+        "plugins": ["plugins/mine.py"],
+        "data": {"generator": "gaussian", "sweep": {"p": [20, 30]}},
         "algorithms": ["omp"],
         "metrics": ["error"],
         "figures": list(figures),
@@ -104,6 +117,18 @@ def configure(folder, figures=(), tables=()):
 
 def line_of(text):
     return 1 + next(k for k, line in enumerate(PLUGIN.splitlines()) if text in line)
+
+
+def test_the_frame_of_a_figure_with_a_choice_has_the_chosen_rows(folder, capsys):
+    table = pd.read_csv(folder / "run.csv")
+    both = pd.concat([table, table.assign(p=30)], ignore_index=True)
+    both.to_csv(folder / "run.csv", index=False)
+    configure(folder, figures=[{"chooses": {"where": {"p": 30}}}, "places"])
+    draw(folder)
+    assert capsys.readouterr().out == "values of p: [30] 3\nleft of 6 rows\n"
+    configure(folder, figures=["chooses"])
+    with pytest.raises(ConfigError, match="would average over the 2 values of 'p'"):
+        draw(folder)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +151,7 @@ def test_a_plugin_that_fails_is_named_with_its_line_and_costs_no_other(
     assert refused.value.exit_code == 2
     assert sentence in refused.value.message
     assert "\n" not in refused.value.message
-    assert refused.value.place == f"{folder}: {folder.parents[1] / 'mine.py'}:{line_of(line)}"
+    assert refused.value.place == f"{folder / 'plugins/mine.py'}:{line_of(line)}"
     drawn = {path.name for path in (folder / f"{kind}s").iterdir()}
     assert f"comparison.{'png' if kind == 'figure' else 'csv'}" in drawn
 
@@ -135,7 +160,7 @@ def test_a_mistake_of_the_package_stays_one(folder, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("greedyexp.figures.comparison.compare_means", broken)
+    monkeypatch.setattr("greedyexp.figures._plot.compare", broken)
     configure(folder, figures=[BUILT_IN])
     with pytest.raises(RuntimeError, match="a bug"):
         draw(folder)

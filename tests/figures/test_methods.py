@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from greedyexp.experiment.variants import Variant
-from greedyexp.figures._plot import COLOURS, NUMBERS, LineStyles, method_styles
+from greedyexp.figures._plot import COLOURS, NUMBERS, LineStyles, Panels, method_styles
 from greedyexp.results.context import Context
 
 # sRGB to XYZ for the white of D65, and what people without red or green cones see of linear sRGB
@@ -146,6 +146,40 @@ def test_values_of_a_sweep_share_the_colour_of_their_entry():
     assert {found[label]["color"] for label in swept} == {COLOURS[0]}
     assert len({str(found[label]["linestyle"]) for label in swept}) == 3
     assert len({found[label]["marker"] for label in swept}) == 3
+
+
+@pytest.mark.parametrize("count", [9, 10, 19, 37, 60])
+def test_sixty_entries_are_told_apart_whatever_they_are(count):
+    places = range(count)
+    swept = {f"e0 (x={place})": Variant("e0", ("x",), f" (x={place})") for place in places}
+    for algorithms, variants in (
+        ({f"e{place}": "omp" for place in places}, {}),
+        ({f"e{place}": list(NUMBERS)[place % len(NUMBERS)] for place in places}, {}),
+        ({f"e{place}": ("omp", "lasso", "a plugin")[place % 3] for place in places}, {}),
+        ({"e0": "omp", **dict.fromkeys(swept, "omp")}, swept),
+        ({f"e{place}": "omp" for place in range(12)} | dict.fromkeys(swept, "omp"), swept),
+    ):
+        whole = Context("t", "paper", 1, "", algorithms, {}, variants=variants)
+        labels = [label for label in algorithms if not (variants and label == "e0")]
+        for drawn in (labels, labels[::2]):
+            styles = method_styles(whole, drawn)
+            assert len({str(styles[label]) for label in drawn}) == len(drawn)
+
+
+@pytest.mark.parametrize("count", [9, 10, 60])
+def test_words_of_a_column_are_told_apart(count):
+    table = pd.DataFrame({"data": [f"word {place}" for place in range(count)]})
+    styles = LineStyles(table, ["data"], context())
+    looks = [styles.of(word) | {"label": ""} for word in table["data"]]
+    assert len(set(map(str, looks))) == count
+
+
+def test_a_figure_names_the_entries_of_its_legend_that_look_alike():
+    for count, said in ((5, ""), (6, "Entries of the legend that look alike: p = 0 and p = 5.")):
+        table = pd.DataFrame({"data": "a", "p": range(count)})
+        styles = LineStyles(table, ["data", "p"], context())
+        note = Panels([[None]]).finish(*styles.legends()).get_supxlabel()
+        assert " ".join(note.split()) == said
 
 
 def test_every_shipped_algorithm_that_is_drawn_has_a_number():

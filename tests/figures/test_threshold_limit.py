@@ -7,15 +7,16 @@ from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 from scipy.special import expit, ndtri
 
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import setting_of
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.design import design_of
 from greedyexp.figures._plot import shades
-from greedyexp.figures.phase_transition.threshold_limit import limit_at_zero, threshold_limit
+from greedyexp.figures.phase_transition.threshold_limit import threshold_limit
 from greedyexp.protocols.base import Measured
 from greedyexp.results.context import Context
-from greedyexp.results.thresholds import thresholds
+from greedyexp.results.successes import thresholds
+from greedyexp.stats.limits import limit_at_zero
 
 CONTEXT = Context(
     "conjecture", "paper", 30, "", {"greedy_dirty": "greedy_dirty"}, {"greedy_dirty": "Greedy"}
@@ -107,7 +108,7 @@ def test_the_limit_is_that_of_a_claim(frame):
     }
     setting = setting_of(design_of(config), [Measured("sign_support", "success")], frame.columns)
     claim = {"id": "a", "quote": "b", "test": "limit(threshold(greedy_dirty), 1 / log(p)) > 0.9"}
-    (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting)
+    (judged,) = evaluate_claims([compile_claim(claim, setting, "")], frame, setting).judged
     by_kappa = {test.group["kappa"]: test for test in judged.tests}
     success = {"default": "sign_support"}
     table = thresholds(frame, CONTEXT, of="theta", success=success, by=["kappa", "p"])
@@ -178,7 +179,8 @@ def test_conjectured_limits_stand_at_the_left_edge(frame):
     assert not drawn(threshold_limit(frame, CONTEXT, theory=False), "prediction")
     assert not drawn(threshold_limit(frame.assign(n_tasks=3), CONTEXT), "prediction")
     two = pd.concat([frame, frame.assign(algorithm="lasso")])
-    assert not drawn(threshold_limit(two, CONTEXT), "prediction")
+    with pytest.raises(ConfigError, match="average over the values of 'algorithm'"):
+        threshold_limit(two, CONTEXT)
 
 
 def test_note_says_what_is_assumed_and_how_well_it_fits(frame):

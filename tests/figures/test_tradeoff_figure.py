@@ -16,8 +16,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.experiment.variants import Variant
 from greedyexp.figures._plot import COLOURS
-from greedyexp.figures.tradeoff._curves import curves, recorded_steps
-from greedyexp.figures.tradeoff.tradeoff import tradeoff
+from greedyexp.figures.tradeoff.tradeoff import curves, recorded_steps, tradeoff
 from greedyexp.results.records import group_columns
 
 FORWARD, CORRECTIVE = COLOURS[:2]
@@ -94,7 +93,7 @@ def test_along_features_a_line_is_the_least_with_at_most_so_many():
     assert found.index.tolist() == list(range(int(counts.min().max()), int(counts.max().max()) + 1))
     for m in found.index:
         least = brute_force(frame, m)
-        assert found.loc[m, "median"] == np.median(least)
+        assert found.loc[m, "estimate"] == np.median(least)
         assert found.loc[m, ["low", "high"]].tolist() == [min(least), max(least)]
     assert len(set(counts.max())) > 1, "lines that end early keep their last value"
 
@@ -105,7 +104,7 @@ def test_a_long_line_keeps_its_last_number_of_features():
         recorded_steps(frame, frame, ["algorithm"]), frame, ["algorithm"], "features", "gap"
     )
     assert found["at"].max() == 400
-    np.testing.assert_allclose(found["median"].iloc[-1], 2 * size("forward", 1) / 403)
+    np.testing.assert_allclose(found["estimate"].iloc[-1], 2 * size("forward", 1) / 403)
 
 
 def test_one_number_of_features_is_a_marker_with_its_band():

@@ -14,7 +14,7 @@ from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot import COLOURS, NUMBERS
 from greedyexp.figures.phase_transition.transition_threshold import transition_threshold
 from greedyexp.results.context import Context
-from greedyexp.results.thresholds import thresholds
+from greedyexp.results.successes import thresholds
 from greedyexp.stats.sequential import located_crossing
 
 CONTEXT = Context(
@@ -124,7 +124,9 @@ def test_arrows_at_one_place_stand_side_by_side_and_in_the_legend():
     never = [
         outcomes((0, 0, 0, 0), trials=100, kappa=0.3, algorithm=name) for name in ("ours", "lasso")
     ]
-    figure = transition_threshold(pd.concat(never, ignore_index=True), CONTEXT, theory=False)
+    figure = transition_threshold(
+        pd.concat(never, ignore_index=True), CONTEXT, theory=False, direction="rising"
+    )
     places = [arrow.get_window_extent() for arrow in marked(figure, "unreached")]
     assert abs(places[0].x0 - places[1].x0) > 6 * figure.dpi / 72
     assert "in the order of the legend" in figure.get_supxlabel()
@@ -135,7 +137,9 @@ def test_arrows_at_one_place_stand_side_by_side_and_in_the_legend():
 
 
 def test_groups_may_have_different_numbers_of_trials():
-    frame = pd.concat([outcomes((5, 8, 13, 15)), outcomes((8, 2), trials=10, thetas=(1.0, 0.75))])
+    more = outcomes((8, 2), trials=10, thetas=(1.0, 0.75))
+    more["replicate"] += 20
+    frame = pd.concat([outcomes((5, 8, 13, 15)), more])
     table = thresholds(frame, CONTEXT, of="theta", success=SUCCESS, by=["algorithm"])
     assert table.loc[0, ["trials", "fewest", "most"]].tolist() == [100, 10, 30]
 
@@ -163,9 +167,24 @@ def test_a_threshold_beyond_what_was_tested_is_an_open_arrow_and_named(frame):
     assert arrow.get_markerfacecolor() == "white"
     assert np.isnan(drawn(figure, LASSO)[1][0])
     assert "Not crossed in the tested range: Lasso at κ = 0.3." in figure.get_supxlabel()
-    always = transition_threshold(outcomes((20, 20, 20, 20)), CONTEXT)
+    always = transition_threshold(outcomes((20, 20, 20, 20)), CONTEXT, direction="rising")
     (arrow,) = marked(always, "unreached")
     assert arrow.get_ydata()[0] == always.axes[0].get_ylim()[0]
+
+
+def test_a_logarithmic_axis_has_the_same_points_and_arrows(frame):
+    figure = transition_threshold(frame, CONTEXT, of_scale="log")
+    axis = figure.axes[0]
+    assert axis.get_yscale() == "log"
+    low, high = axis.get_ylim()
+    plain = transition_threshold(frame, CONTEXT)
+    np.testing.assert_array_equal(drawn(figure, OURS)[1], drawn(plain, OURS)[1])
+    assert 0 < low < drawn(figure, OURS)[1].min()
+    (arrow,) = marked(figure, "unreached")
+    assert arrow.get_ydata()[0] == high
+    shifted = frame.assign(theta=frame["theta"] - 5.0)
+    with pytest.raises(ConfigError, match="logarithmic axis needs positive values"):
+        transition_threshold(shifted, CONTEXT, of_scale="log", theory=False)
 
 
 def test_an_unbounded_interval_reaches_the_edge_with_an_arrow(frame):
@@ -235,8 +254,8 @@ def test_the_lassos_law_is_drawn_for_each_size(frame):
     assert axes[0] is not axes[1]
     # Others are the same for all sizes.
     np.testing.assert_allclose(curves(OURS, line=["algorithm", "p"])[1], [1 - kappa / 2])
-    pooled = transition_threshold(sizes, CONTEXT)
-    assert "log(p)" not in pooled.get_supxlabel()
+    with pytest.raises(ConfigError, match="average over the values of 'p'"):
+        transition_threshold(sizes, CONTEXT)
 
 
 def test_the_level_moves_the_threshold(frame):
@@ -263,7 +282,8 @@ def test_thresholds_are_divided_by_a_column(frame):
 def test_note_states_profile_trials_and_intervals(frame):
     note = transition_threshold(frame, CONTEXT).get_supxlabel()
     assert "profile smoke: 100 trials per point" in note
-    more = pd.concat([frame, outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)])
+    others = outcomes((5,), thetas=(1.0,), kappa=0.3, trials=7)
+    more = pd.concat([frame, others.assign(replicate=others["replicate"] + 100)])
     note = transition_threshold(more, CONTEXT).get_supxlabel().replace("\n", " ")
     assert "100 to 107 trials per point, 1607 in all, 95% intervals without a model" in note
 
@@ -315,7 +335,7 @@ def test_thresholds_of_a_run_until_decided_are_those_of_a_fixed_run_at_a_higher_
         counts = points.groupby("theta")["sign_support"].agg(["sum", "count"])
         given = (counts.index, counts["sum"], counts["count"])
         # Five looks that each miss with 1% miss together with at most 5%.
-        fit = located_crossing(*given, sequential=False, confidence=0.99)
+        fit = located_crossing(*given, "rising", sequential=False, confidence=0.99)
         assert (low, high) == (fit.low, fit.high)
     note = " ".join(transition_threshold(frame, context).get_supxlabel().split())
     assert "valid at every look" in note
@@ -327,7 +347,7 @@ def test_thresholds_that_results_located_have_intervals_of_such_trials_and_say_s
     table = thresholds(frame, context, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
     (row,) = table[(table["algorithm"] == "ours") & (table["kappa"] == 0.3)].to_dict("records")
     fits = [
-        located_crossing(THETAS, (25, 40, 65, 75), [100] * 4, sequential=flag)
+        located_crossing(THETAS, (25, 40, 65, 75), [100] * 4, "rising", sequential=flag)
         for flag in (True, False)
     ]
     assert (row["low"], row["high"]) == (fits[0].low, fits[0].high)
@@ -354,3 +374,44 @@ def test_bars_of_many_methods_are_further_apart_where_x_has_few_values(places, w
     lines = [line for line in axis.lines if len(line.get_xdata()) == places]
     ends = [line.get_transform().transform((0.0, 0.5))[0] for line in lines]
     assert max(ends) - min(ends) == pytest.approx(widest * figure.dpi / 72)
+
+
+def test_a_falling_curve_has_the_mirrored_threshold_and_arrows(frame):
+    mirrored = frame.assign(theta=3 - frame["theta"])
+    by = ["algorithm", "kappa"]
+    rise, fall = (
+        thresholds(one, CONTEXT, of="theta", success=SUCCESS, by=by) for one in (frame, mirrored)
+    )
+    assert fall["estimate"].tolist() == pytest.approx((3 - rise["estimate"]).tolist())
+    assert fall["low"].tolist() == pytest.approx((3 - rise["high"]).tolist())
+    figure = transition_threshold(mirrored, CONTEXT)
+    (arrow,) = marked(figure, "unreached")
+    assert arrow.get_ydata()[0] == figure.axes[0].get_ylim()[0]
+    assert "below the tested range" in legend_texts(figure)
+
+
+def test_curves_that_contradict_the_others_are_left_blank_and_named(frame):
+    hump = outcomes((0, 100, 100, 0), trials=100, kappa=0.5)
+    falls = outcomes((60, 50, 40, 25), trials=100, kappa=0.6, algorithm="lasso")
+    mixed = pd.concat([frame, hump, falls], ignore_index=True)
+    figure = transition_threshold(mixed, CONTEXT)
+    note = " ".join(figure.get_supxlabel().split())
+    up_and_down = "Ours at κ = 0.5. Success crosses the level upwards and downwards."
+    assert f"Without a threshold: {up_and_down}" in note
+    assert "Lasso at κ = 0.6. Success falls, although it should rise." in note
+    assert "Not crossed in the tested range: Lasso at κ = 0.3." in note
+    table = thresholds(mixed, CONTEXT, of="theta", success=SUCCESS, by=["algorithm", "kappa"])
+    assert table["estimate"].isna().tolist() == [False, True, False, False, True, False]
+    assert len(marked(figure, "unreached")) == 1
+
+
+def test_curves_without_a_direction_have_no_threshold_unless_it_is_given():
+    never = outcomes((0, 0, 0, 0), trials=100)
+    blank = transition_threshold(never, CONTEXT)
+    assert marked(blank, "unreached") == []
+    note = " ".join(blank.get_supxlabel().split())
+    assert "neither rises nor falls clearly; `direction` can say which." in note
+    for direction, edge in (("rising", 1), ("falling", 0)):
+        figure = transition_threshold(never, CONTEXT, direction=direction)
+        (arrow,) = marked(figure, "unreached")
+        assert arrow.get_ydata()[0] == figure.axes[0].get_ylim()[edge]

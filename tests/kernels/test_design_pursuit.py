@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import orthogonal_mp
 
 from greedyexp.algorithms.pursuit.omp import gram_pays, group_omp, omp
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.kernels import design_pursuit
 from greedyexp.kernels import omp as gram_pursuit
 from greedyexp.problems.problem import as_problem
@@ -18,29 +19,37 @@ def both(
     counts = np.arange(most + 1) if counts is None else np.array(counts)
     options = (
         problem.response_power,
+        np.full(problem.n_tasks, -1.0),
         np.minimum(rows, max(1, counts[-1])),
         together,
         normalize,
         refit,
         counts,
+        False,
+        1,
     )
     found = design_pursuit.pursuits(problem.designs, problem.y, *options)
     if not gram_form:
         return found
     gram = problem.gram[:1] if problem.shared_design else problem.gram
-    return gram_pursuit.pursuits(gram, problem.correlation, *options), found
+    return gram_pursuit.pursuits(gram, [problem.correlation], *options), found
+
+
+def coef_of(found, p):
+    """Return the coefficients (m, p, r)."""
+    shape = (p, len(found.smallest))
+    return SparseEstimates(found.ends, found.entries, found.values, shape).dense()
 
 
 def assert_same(problem, most, **options):
     one, other = both(problem, most, **options)
-    assert one[3:5] == other[3:5]
-    assert one.smallest == pytest.approx(other.smallest, rel=1e-6)
-    assert np.array_equal(one.coef != 0, other.coef != 0)
-    largest = np.abs(one.coef).max()
-    np.testing.assert_allclose(other.coef, one.coef, rtol=1e-7, atol=1e-9 * largest)
+    assert (one.reached, one.skipped) == (other.reached, other.skipped)
+    for name in ("ends", "entries", "sizes"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+    largest = np.abs(one.values).max()
+    np.testing.assert_allclose(other.values, one.values, rtol=1e-7, atol=1e-9 * largest)
     np.testing.assert_allclose(other.loss, one.loss, rtol=1e-7, atol=1e-12 * one.loss[0])
-    for found in (one, other):
-        assert np.array_equal(found.sizes, np.count_nonzero(found.coef, axis=(1, 2)))
+    assert np.array_equal(one.sizes, np.diff(one.ends))
 
 
 def designs_of(kind, rng, sizes, p):
@@ -125,13 +134,13 @@ def test_duplicate_and_zero_columns():
     doubled = np.hstack([X, -2.0 * X, X])
     for options in ({}, {"refit": True}, {"normalize": False}):
         assert_same(as_problem(doubled, rng.standard_normal((40, 2))), 15, **options)
-    coef = both(as_problem(doubled, rng.standard_normal(40)), 15, gram_form=False).coef
+    coef = coef_of(both(as_problem(doubled, rng.standard_normal(40)), 15, gram_form=False), 60)
     assert np.flatnonzero(coef[-1]).max() < 20
 
 
 def test_equal_scores_go_to_the_lowest_feature():
     found = both(as_problem(np.eye(8)[:, ::-1] * 3.0, np.ones(8)), 4, gram_form=False)
-    for k, coef in enumerate(found.coef):
+    for k, coef in enumerate(coef_of(found, 8)):
         assert np.flatnonzero(coef[:, 0]).tolist() == list(range(k))
 
 
@@ -141,7 +150,7 @@ def test_a_column_almost_in_the_span_is_left_out_and_counted():
     y = 3 * Q[:, 0] + Q[:, 1] + 1e-7 * Q[:, 2]
     for refit in (False, True):
         found = both(as_problem(X, y), 3, refit=refit, gram_form=False)
-        assert np.flatnonzero(found.coef[-1]).tolist() in ([0, 2], [1, 2])
+        assert np.flatnonzero(coef_of(found, 3)[-1]).tolist() in ([0, 2], [1, 2])
         assert found.skipped == 1
 
 
@@ -149,7 +158,7 @@ def test_nearly_dependent_columns_are_fitted_as_by_least_squares():
     Q = np.linalg.qr(np.random.default_rng(13).standard_normal((30, 4)))[0]
     X = np.column_stack([Q[:, 0], Q[:, 0] + 1e-4 * Q[:, 1], Q[:, 2]])
     y = 2 * X[:, 0] + X[:, 2] + 5.0 * Q[:, 1] + 0.1 * Q[:, 3]
-    coef = both(as_problem(X, y), 3, gram_form=False).coef
+    coef = coef_of(both(as_problem(X, y), 3, gram_form=False), 3)
     np.testing.assert_allclose(coef[-1, :, 0], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-10)
 
 
@@ -171,22 +180,25 @@ def test_full_supports_and_exact_fits_end_the_pursuit():
     truth[[3, 5]] = 1.0, -2.0
     found = both(as_problem(X, X @ truth), 15, gram_form=False)
     assert found.reached <= 6
-    np.testing.assert_allclose(X @ found.coef[-1, :, 0], X @ truth, atol=1e-12)
+    np.testing.assert_allclose(X @ coef_of(found, 20)[-1, :, 0], X @ truth, atol=1e-12)
     zero = both(as_problem(X, np.zeros(6)), 3, gram_form=False)
     assert zero.reached == 0
-    assert not zero.coef.any()
+    assert not len(zero.values)
 
 
 def test_designs_in_column_order_and_of_one_row():
     rng = np.random.default_rng(5)
     X, y = np.asfortranarray(rng.standard_normal((30, 40))), rng.standard_normal(30)
-    options = (np.array([y @ y / 30]), np.array([5]), False, True, False, np.array([5]))
+    rules = (False, True, False, np.array([5]), False, 1)
+    options = (np.array([y @ y / 30]), np.array([-1.0]), np.array([5]), *rules)
     one = design_pursuit.pursuits([X], [y], *options)
     other = design_pursuit.pursuits([np.ascontiguousarray(X)], [y], *options)
-    assert np.array_equal(one.coef, other.coef)
+    assert np.array_equal(one.entries, other.entries)
+    assert np.array_equal(one.values, other.values)
     row = np.array([[1.0, -4.0, 2.0]])
-    options = (np.array([9.0]), np.array([1]), False, False, False, np.array([1]))
-    coef = design_pursuit.pursuits([row], [np.array([3.0])], *options).coef
+    rules = (False, False, False, np.array([1]), False, 1)
+    options = (np.array([9.0]), np.array([-1.0]), np.array([1]), *rules)
+    coef = coef_of(design_pursuit.pursuits([row], [np.array([3.0])], *options), 3)
     np.testing.assert_allclose(coef[0, :, 0], [0.0, -0.75, 0.0])
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import greedyexp.kernels
 from greedyexp.core.errors import InstallationError
@@ -15,8 +16,10 @@ from greedyexp.kernels import (
     gauge_step,
     greedy_dirty,
     l2_path,
+    logistic_columns,
     max_cut,
     native,
+    newton_path,
     omp,
     row_path,
     source_digest,
@@ -43,7 +46,12 @@ def test_both_variants_give_the_same_bits(moments, monkeypatch):
 
     def results():
         yield from omp.pursuits(
-            gram, correlation, power, capacity, False, True, True, np.array([5, 20])
+            gram,
+            [correlation],
+            power,
+            np.full(2, -1.0),
+            capacity,
+            *(False, True, True, np.array([5, 20]), False, 1),
         )
         yield from greedy_dirty.path(
             gram, correlation, power, capacity, 1.5, 0.5, False, 1e-6, 0.0, 10**6
@@ -63,6 +71,32 @@ def test_both_variants_give_the_same_bits(moments, monkeypatch):
     fast = list(results())
     plain = importlib.import_module("greedyexp.kernels._native")
     for kernel in (omp, greedy_dirty, row_path, l2_path):
+        monkeypatch.setattr(kernel, "native", plain)
+    for one, other in zip(fast, results(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(
+    not native.__name__.endswith("_avx2"), reason="the processor has a single variant"
+)
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_both_variants_give_the_same_bits_for_newton_paths(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((203, 57)) * (rng.random((203, 57)) < 0.5)
+    signs = np.sign(X[:, 0] - X[:, 1] + rng.standard_normal(203))
+    design = X if kind == "dense" else scipy.sparse.csc_array(X)
+
+    def results():
+        columns = logistic_columns.Columns(design, signs, None if kind == "dense" else X.mean(0))
+        path = newton_path.NewtonPath(columns, signs[None], 0.01, np.zeros(58))
+        for lam in (0.1, 0.03, 0.01):
+            assert path.follow(lam, 1e-10, 50)
+            yield path.coef.copy()
+
+    fast = list(results())
+    assert np.count_nonzero(fast[-1]) > 20
+    plain = importlib.import_module("greedyexp.kernels._native")
+    for kernel in (logistic_columns, newton_path):
         monkeypatch.setattr(kernel, "native", plain)
     for one, other in zip(fast, results(), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -48,8 +48,8 @@ LONG = {
         GRAM, CORRELATION, 1.0, LAMS, 1e-16, FOREVER, NO_LIMIT
     ),
     "omp": lambda: omp.pursuits(
-        np.repeat(GRAM, 50, axis=0), np.repeat(CORRELATION, 50, axis=0), np.ones(50),
-        np.full(50, 500), False, True, True, np.array([500])
+        np.repeat(GRAM, 50, axis=0), [np.repeat(CORRELATION, 50, axis=0)], np.ones(50),
+        np.full(50, -1.0), np.full(50, 500), False, True, True, np.array([500]), False, 2
     ),
     "greedy_dirty": lambda: greedy_dirty.path(
         GRAM, RNG.standard_normal((9, 500)), np.ones(9), np.full(9, 500), 1.5, 0.5, False, 1e-30,

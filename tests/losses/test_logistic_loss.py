@@ -27,7 +27,8 @@ def test_value_and_derivatives_by_differences(ridge, intercept, form):
     steps = np.eye(len(params))
     slopes = [(value(params + 1e-5 * e) - value(params - 1e-5 * e)) / 2e-5 for e in steps]
     np.testing.assert_allclose(loss.gradient(params), slopes, atol=1e-9)
-    atoms = np.column_stack([X, np.ones((80, int(intercept)))])
+    centred = X - X.mean(axis=0) if intercept else X
+    atoms = np.column_stack([centred, np.ones((80, int(intercept)))])
     expected = (atoms**2).mean(axis=0) / 4 + ridge * (np.arange(len(params)) < 12)
     np.testing.assert_allclose(loss.smoothness, expected, rtol=1e-13)
 
@@ -72,6 +73,8 @@ def test_minima_along_coordinates_equal_scalar_search(ridge, intercept, form):
         def along(a, j=j):
             moved = params.copy()
             moved[j] += a
+            if intercept:
+                moved[12] -= a * X[:, j].mean()
             return plain_value(X, y, ridge, intercept, moved)
 
         best = minimize_scalar(along, bracket=(-1, 1), tol=1e-12)

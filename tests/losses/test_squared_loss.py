@@ -51,6 +51,10 @@ def test_value_gradient_and_smoothness_agree_with_differences(ridge, intercept):
     for j, move in enumerate(1e-2 * np.eye(len(params))):
         up, down = loss.value(params + move), loss.value(params - move)
         assert gradient[j] == pytest.approx((up - down) / 2e-2, abs=1e-9)
+        if intercept and j < 25:
+            # Curvature is that along the centred column.
+            move[25] = -1e-2 * X[:, j].mean()
+            up, down = loss.value(params + move), loss.value(params - move)
         assert curvature[j] == pytest.approx((up + down - 2 * loss.value(params)) / 1e-4, abs=1e-6)
     assert (loss.shape, loss.n_dense, loss.n_samples) == ((25, 1), int(intercept), 40)
 
@@ -63,10 +67,12 @@ def test_coordinate_minima_are_those_of_a_scalar_search(ridge, intercept):
     steps, gains = loss.coordinate_minima(params)
     assert steps.shape == gains.shape == (25,)
     for j in range(25):
-        if j == 3 and ridge == 0.0:
+        if j in (3, 4) and ridge == 0.0 and (j == 3 or intercept):
             assert steps[j] == gains[j] == 0.0
             continue
         unit = np.eye(len(params))[j]
+        if intercept:
+            unit[25] = -X[:, j].mean()
         found = minimize_scalar(lambda a, unit=unit: loss.value(params + a * unit), tol=1e-12)
         assert steps[j] == pytest.approx(found.x, rel=1e-6, abs=1e-7)
         assert gains[j] == pytest.approx(loss.value(params) - found.fun, rel=1e-9, abs=1e-10)
@@ -422,3 +428,76 @@ def test_a_constant_column_stays_barred_after_removals():
         assert fit.refit_gains()[0] == 0.0
         fit.add([0])
         assert fit.support == []
+
+
+def tall(seed, offset, n=5000, p=12):
+    """Columns of many sizes and means, and two that are close to each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * np.geomspace(1e-3, 1e3, p) + np.linspace(0, offset, p)
+    X[:, 1] = X[:, 0] + 0.05 * X[:, 1] * X[:, 0].std() / X[:, 1].std()
+    return X, X[:, ::5] @ (1 / X[:, ::5].std(axis=0)) + rng.standard_normal(n)
+
+
+@KINDS
+def test_fits_of_tall_designs_are_those_of_their_rows(ridge, intercept):
+    X, y = tall(3, offset=2e4 if intercept else 0.0)
+    loss = SquaredLoss(X, y, ridge=ridge, intercept=intercept)
+    fit = loss.fit()
+    assert len(fit._data.response) == X.shape[1] + 1
+    for walked in walk(fit, X.shape[1], 30, 4):
+        exact = loss.minimise(walked.support)
+        assert walked.converged
+        assert walked.value == pytest.approx(exact.value, rel=1e-9)
+        scale = X.std(axis=0)[walked.support]
+        fitted, expected = (
+            params[walked.support] * scale for params in (walked.params, exact.params)
+        )
+        np.testing.assert_allclose(fitted, expected, rtol=1e-7, atol=1e-9)
+        slopes = np.delete(loss.gradient(walked.params), walked.support)
+        found = np.delete(walked.full_gradient, walked.support)
+        np.testing.assert_allclose(found, slopes, atol=1e-8 * loss.scale)
+
+
+@pytest.mark.parametrize("damage", ["dependent", "constant", "exact"])
+def test_tall_designs_whose_products_lose_digits_keep_their_rows(damage):
+    X, y = tall(5, offset=2e4)
+    if damage == "dependent":
+        X[:, 4] = X[:, 2] + 1e-5 * X[:, 4]
+    elif damage == "constant":
+        X[:, 4] = 2.0
+    else:
+        y = X @ np.arange(12.0)
+    loss = SquaredLoss(X, y, intercept=True)
+    fit = loss.fit()
+    assert len(fit._data.response) == len(y)
+    for walked in walk(fit, 12, 20, 6):
+        assert walked.value == pytest.approx(loss.value(walked.params), rel=1e-9)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("seed", range(5))
+def test_constant_columns_are_no_features_beside_an_intercept(form, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3000, 4))
+    X[:, 2] = 300.1
+    y = X[:, 0] - 2 * X[:, 1] + 1e3
+    fit = SquaredLoss(form(X), y, intercept=True).fit()
+    fit.add([2, 0, 1])
+    assert fit.support == [0, 1]
+    assert fit.gains()[2] == 0.0
+    np.testing.assert_allclose(fit.params, [1.0, -2.0, 0.0, 0.0, 1e3], atol=1e-9)
+
+
+@pytest.mark.parametrize("p", [10, 14, 20, 25])
+def test_tall_designs_without_small_pivots_may_be_ill_conditioned(p):
+    rng = np.random.default_rng(1)
+    triangle = np.triu(-np.ones((p, p)), 1) + np.eye(p)
+    X = np.linalg.qr(rng.standard_normal((5000, p)))[0] @ triangle
+    y = X @ rng.standard_normal(p) + rng.standard_normal(5000) / 70
+    loss = SquaredLoss(X, y)
+    fit = loss.fit()
+    fit.add(range(p))
+    assert fit.converged
+    assert fit.support == list(range(p))
+    np.testing.assert_allclose(fit.params, np.linalg.lstsq(X, y)[0], rtol=1e-6)
+    assert np.abs(loss.gradient(fit.params)).max() <= 1e-10 * loss.scale

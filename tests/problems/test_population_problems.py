@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from algorithm_cases import peer_marks
 from experiment_parts import message
 from kept_registry import kept_registry
 
@@ -69,14 +70,8 @@ GIVEN = {
 
 def in_need_of_rows() -> list:
     parts = registry.parts("algorithm")
-    # scikit-learn is always there; other packages are installed by `make test-peers`.
-    others = {
-        name
-        for name, part in parts.items()
-        if not callable(part.packages) and set(part.packages) - {"scikit-learn"}
-    }
     return [
-        pytest.param(name, marks=[pytest.mark.peers] if name in others else [])
+        pytest.param(name, marks=peer_marks(name))
         for name, part in parts.items()
         if not part.takes_population and "multi_task" not in part.fixed_requirements
     ]
@@ -125,7 +120,10 @@ def test_no_metric_that_is_let_through_fails_for_want_of_rows(tmp_path):
     names = [
         name
         for name, part in registry.parts("metric").items()
-        if set(part.fixed_requirements) <= {*traits, "one_response"} and part.of == "coef"
+        if set(part.fixed_requirements) <= {*traits, "one_response"}
+        and (
+            part.function.__module__.endswith("support") or name in ("frobenius_error", "recovered")
+        )
     ]
     assert {"frobenius_error", "support_size", "sign_support"} <= set(names)
     plan = small(POPULATION, "t_exact", metrics=names)

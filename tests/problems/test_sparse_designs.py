@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from coef_paths import path_of_coef
 from kept_registry import kept_registry
 from scipy import sparse
 
@@ -12,6 +13,7 @@ from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.metrics.classification import one_vs_rest_error
+from greedyexp.problems.checks import constant_columns
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols import fitting
 from greedyexp.runner.evaluator import Evaluator
@@ -172,19 +174,43 @@ def test_classes_are_decided_as_with_the_dense_design():
     coef = np.random.default_rng(2).standard_normal((4, 5, 1))
     dense, thin = (Problem((X,), (y,), X_test=(Z,), y_test=(y,)) for Z in (X, sparse.csr_array(X)))
     assert thin.sparse_design
-    assert np.array_equal(one_vs_rest_error(thin, coef), one_vs_rest_error(dense, coef))
+    path = path_of_coef(coef)
+    assert np.array_equal(one_vs_rest_error(thin, path), one_vs_rest_error(dense, path))
     wrong = [np.mean((X @ b[:, 0] > 0) != (y > 0)) for b in coef]
-    assert np.allclose(one_vs_rest_error(thin, coef), wrong)
+    assert np.allclose(one_vs_rest_error(thin, path), wrong)
 
 
 # --- who may have one -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["lasso", "omp", "gs_coordinate_descent"])
+@pytest.mark.parametrize("name", ["adaptive_lasso", "gs_coordinate_descent"])
 def test_solve_refuses_what_an_algorithm_cannot_take(name):
     X, y = sparse.csr_array(table()), np.arange(12.0)
     with pytest.raises(DataError, match=r"does not accept a sparse design\. Give X\.toarray\(\)"):
         greedyexp.solve(name, X, y)
+
+
+@pytest.mark.parametrize("judge", ["coordinate", "refit"])
+@pytest.mark.parametrize("name", ["omp", "group_omp", "greedy_dirty", "lasso", "group_lasso"])
+def test_methods_for_regression_find_the_same_in_a_sparse_design(name, judge):
+    """With more features than a Gram matrix is formed of."""
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((80, 4500), density=0.1, rng=rng, data_sampler=rng.standard_normal)
+    # A column without entries, and one that occurs twice.
+    X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((80, 1)), X[:, [7]]]))
+    Y = X[:, [7, 11, 13]] @ rng.standard_normal((3, 2)) + 0.1 * rng.standard_normal((80, 2))
+    settings = {"omp": {"n_atoms": 9}, "group_omp": {"n_rows": 9}, "greedy_dirty": {}}.get(
+        name, {"n_lams": 6, "lam_min_ratio": 0.2}
+    )
+    if name in ("omp", "group_omp"):
+        settings["judge"] = judge
+    thin = greedyexp.solve(name, X, Y, **settings)
+    dense = greedyexp.solve(name, X.toarray(), Y, **settings)
+    np.testing.assert_allclose(thin.coef, dense.coef, atol=1e-9)
+    assert thin.objective == pytest.approx(dense.objective, rel=1e-9)
+    if name == "omp":
+        again = greedyexp.solve(name, X, Y, n_jobs=2, **settings)
+        np.testing.assert_array_equal(again.coef, thin.coef)
 
 
 def test_solve_gives_it_to_an_algorithm_that_says_so():
@@ -196,17 +222,20 @@ def test_solve_gives_it_to_an_algorithm_that_says_so():
 
 
 def test_an_experiment_refuses_the_pair_before_any_work():
-    words = "algorithm 'omp' does not accept a sparse design but generator 't_sparse' makes one"
+    words = (
+        "algorithm 'adaptive_lasso' does not accept a sparse design but generator 't_sparse' makes"
+        " one"
+    )
     with pytest.raises(ConfigError, match=words + r"\."):
-        load(source("omp", generator="t_sparse"))
+        load(source("adaptive_lasso", generator="t_sparse"))
     load(source("t_ridge", generator="t_sparse"))
 
 
 def test_an_experiment_names_the_point_of_a_sweep():
     swept = {"generator": "t_now_and_then", "sweep": {"density": [1.0, 0.5]}}
     with pytest.raises(ConfigError, match=r"makes one at density = 0\.5"):
-        load(source("omp", **swept))
-    load(source("omp", generator="t_now_and_then"))
+        load(source("adaptive_lasso", **swept))
+    load(source("adaptive_lasso", generator="t_now_and_then"))
     load(source("t_ridge", **swept))
 
 
@@ -261,3 +290,12 @@ def test_chains_and_rows_held_out_are_read_only():
     held = problem.X_test[0]
     arrays = (held.data, held.indptr, problem.y_test[0], problem.chains, problem.chains_test)
     assert not any(array.flags.writeable for array in arrays)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_constant_columns_are_those_with_equal_entries(form):
+    nearly = 3 + 1e-7 * np.arange(6)
+    X = np.column_stack(
+        [np.zeros(6), np.full(6, 3.0), nearly, [3, 3, 3, 3, 3, 0], np.full(6, -0.1)]
+    )
+    assert constant_columns(form(X)).tolist() == [0, 1, 4]

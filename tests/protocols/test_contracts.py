@@ -199,14 +199,16 @@ PATH = Path(COEF, {"lam": LAM}, np.zeros(2), np.ones(2, bool))
         (np.zeros(P) * 1j, "returned an array of dtype complex128, not of real numbers"),
         (np.full(P, None), "returned an array of dtype object"),
         (np.zeros(P, bool), "returned an array of dtype bool"),
-        (replace(PATH, coef=np.zeros((2, P))), "path.coef of shape (2, 3), not of shape (m, 3, 1)"),
-        (replace(PATH, coef=COEF.tolist()), "returned path.coef as a list"),
+        (
+            replace(PATH, estimates=np.zeros((2, P))),
+            "path.estimates of shape (2, 3), not of shape (m, 3, 1)",
+        ),
+        (replace(PATH, estimates=COEF.tolist()), "returned path.estimates as a list"),
         (replace(PATH, objective=np.zeros(3)), "path.objective of shape (3,), not of shape (2,)"),
         (replace(PATH, converged=[True, True]), "returned path.converged as a list"),
         (replace(PATH, converged=np.ones(2, int)), "path.converged of dtype int64, not bool"),
         (replace(PATH, grid={"lam": np.zeros(1)}), "path.lam of shape (1,), not of shape (2,)"),
         (replace(PATH, facts={"steps": np.zeros((2, 1))}), "path.steps of shape (2, 1)"),
-        (replace(PATH, sizes=np.zeros(3, dtype=int)), "path.sizes of shape (3,)"),
         (replace(PATH, grid=LAM), "returned path.grid as a ndarray, not as a dict"),
         (replace(PATH, dense=np.zeros(2)), "path.dense of shape (2,), not of shape (2, d)"),
         (replace(PATH, message=None), "returned path.message as None, not as a text"),
@@ -408,9 +410,11 @@ def test_what_depends_on_the_data_is_a_row(call, tmp_path):
     }
 
 
-def test_an_algorithm_that_draws_without_a_seed_shows_in_a_dry_run(call, tmp_path):
+def test_an_algorithm_that_draws_without_a_seed_is_refused(call, tmp_path):
     write(tmp_path, fit="entropy")
-    refused(call("run", "-n", "study.yaml", cwd=tmp_path), "parts.py:27: ", "different results")
+    for dry in ([], ["-n"]):
+        said = "two values of 'frobenius_error' for the same seed"
+        refused(call("run", *dry, "study.yaml", cwd=tmp_path), "parts.py:27: ", said)
     write(tmp_path)
     assert call("run", "-n", "study.yaml", cwd=tmp_path).returncode == 0
 

@@ -4,13 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from coef_paths import path_of_coef
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
+import greedyexp
+from greedyexp.config.loading import load
 from greedyexp.core.errors import ConfigError, DataError, PluginError
 from greedyexp.core.parts import Algorithm
 from greedyexp.core.registry import find as find_part
 from greedyexp.estimates.path import Path
+from greedyexp.estimators import ForwardSelectionRegressor
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.protocols.base import Setup, Status
 from greedyexp.protocols.fitting import cross_validated
@@ -232,8 +236,12 @@ def test_metrics_by_hand(name, estimate, value):
     )
     metric = find_part("metric", name).function
     estimate = np.array(estimate, dtype=float)
+    part = find_part("metric", name)
+    along = np.stack([estimate, problem.truth, estimate])
+    if part.of == "path":
+        estimate, along = path_of_coef(estimate), path_of_coef(along)
     assert metric(problem, estimate) == pytest.approx(value)
-    along = metric(problem, np.stack([estimate, problem.truth, estimate]))
+    along = metric(problem, along)
     assert along.shape == (3,)
     assert along[2] == pytest.approx(value)
 
@@ -242,7 +250,10 @@ def test_paths_that_do_not_fit_together_are_refused(problem):
     good = path_of(problem.truth, problem.truth)
     for broken, words in (
         (replace(good, converged=np.ones(1, bool)), "path.converged of shape"),
-        (replace(good, coef=good.coef[:, :3]), r"coef of shape \(2, 3, 2\), not of shape"),
+        (
+            replace(good, estimates=good.coef[:, :3]),
+            r"estimates of shape \(2, 3, 2\), not of shape",
+        ),
         (replace(good, grid={"k": np.zeros(3)}), "path.k of shape"),
     ):
         with pytest.raises(PluginError, match=words):
@@ -292,3 +303,64 @@ def test_seconds_leave_out_what_theory_reads_from_the_truth():
     setup = Setup("theory", 2, (find_part("metric", "support"),), None, clock)
     recovery(problem, with_theory, {}, setup)
     assert ticks[0] == 1
+
+
+CLASSES = """
+name: classes
+data: {generator: two_class_gaussian, n_samples: 40, n_test: 40, p: 8, sparsity: 2}
+trials: 1
+algorithms: [{%s: {loss: %s, ridge: 0.1, max_features: 2}}]
+protocol: {selection: {sizes: [2]}}
+metrics: [%s]
+"""
+
+
+@pytest.mark.parametrize("name", ["test_error", "training_error"])
+def test_squared_residuals_of_scores_are_refused(tmp_path, name):
+    file = tmp_path / "classes.yaml"
+    file.write_text(CLASSES % ("foba_gdt", "logistic", name))
+    with pytest.raises(ConfigError, match=f"'{name}' compares predictions .* 'logistic' predicts"):
+        load(file)
+    file.write_text(CLASSES % ("foba_gdt", "squared", name))
+    load(file)
+    labels = np.where(np.arange(20) % 2, 1.0, -1.0)
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    problem = Problem((X,), (labels,), X_test=(X,), y_test=(labels,))
+    path = find_part("algorithm", "foba_gdt").function(problem, loss="logistic", ridge=0.1)
+    with pytest.raises(DataError, match="scores of classes"):
+        find_part("metric", name).function(problem, path)
+
+
+def test_a_selected_coefficient_that_is_zero_by_chance_counts():
+    """The wrong feature 2 is taken first; with both true features its coefficient is exactly 0."""
+    rng = np.random.default_rng(166)
+    X = rng.choice([-1.0, 0.0, 1.0], (8, 4))
+    truth = np.array([1.0, 1.0, 0.0, 0.0])
+    problem = Problem((X,), (X @ truth,), truth[:, None])
+    path = find_part("algorithm", "forward_obj").function(problem, max_features=3)
+    assert path.coef[-1, 2, 0] == 0.0
+    assert path.sparse.supports()[-1, :, 0].tolist() == [True, True, True, False]
+    for name, value in (
+        ("support", 0),
+        ("sign_support", 0),
+        ("row_support", 0),
+        ("false_positives", 1),
+        ("support_size", 3),
+    ):
+        assert find_part("metric", name).function(problem, path)[-1] == value
+    found = greedyexp.solve("forward_obj", X, X @ truth, max_features=3)
+    assert found.support.tolist() == [0, 1, 2]
+    assert found.selected == ["0", "1", "2"]
+    learned = ForwardSelectionRegressor(select="gain", max_features=3, fit_intercept=False)
+    assert learned.fit(X, X @ truth).support_.tolist() == [0, 1, 2]
+
+
+def test_columns_that_cannot_be_selected_do_not_change_the_criterion():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.standard_normal(40)
+    more = np.column_stack([X, np.zeros((40, 30)), np.full((40, 30), 2.0)])
+    for name in ("omp", "foba_obj", "lasso"):
+        plain = greedyexp.solve(name, X, y, tuning="ebic_robust", intercept=True)
+        padded = greedyexp.solve(name, more, y, tuning="ebic_robust", intercept=True)
+        np.testing.assert_array_equal(padded.support, plain.support)

@@ -70,7 +70,7 @@ def test_a_path_without_small_or_finite_estimates_fails():
     assert (found.status, found.rows) == (Status.ERROR, [])
     assert found.message == "the smallest estimate of the path has size 2, above 1"
     path = path_of((), (0,))
-    path.coef[1, 3] = np.nan
+    path.estimates[1, 3] = np.nan
     assert select(path, sizes=[0]).status is Status.OK
     assert select(path, sizes=[2]).status is Status.NONFINITE
     infinite = Metric("far", lambda problem, coef: np.full(len(coef), np.inf), better="lower")

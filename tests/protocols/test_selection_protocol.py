@@ -13,7 +13,7 @@ from selection_lab import DEFAULTS, METRICS, column, path_of, problem_of, select
 
 import greedyexp
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load, reload
 from greedyexp.core import registry
@@ -221,7 +221,7 @@ def judged(ran, test, **claim):
     given = columns(metrics, **experiment.protocol.params)
     words = setting_of(experiment.design, given, frame.columns)
     entry = {"id": "one", "quote": "q", "test": test, **claim}
-    return evaluate_claims([compile_claim(entry, words, "1")], frame, words)[0]
+    return evaluate_claims([compile_claim(entry, words, "1")], frame, words).judged[0]
 
 
 def test_a_run_writes_its_rows_and_keeps_its_seconds_apart(ran):
@@ -261,9 +261,9 @@ def test_a_bound_is_asked_of_every_size_and_of_no_other_rows(ran):
         index=["replicate", "size"], columns="algorithm", values="objective"
     )
     broken = (wide["s_first"] > wide["last"] * (1 + 1e-9)).groupby("replicate").any()
-    assert (found.replicates, found.violations) == (8, broken.sum())
+    assert (found.evidence.replicates, found.evidence.violations) == (8, broken.sum())
     reached = judged(ran, "always(reached <= size)").tests[0]
-    assert (reached.replicates, reached.violations) == (8, 0)
+    assert (reached.evidence.replicates, reached.evidence.violations) == (8, 0)
 
 
 def test_a_feature_is_a_success_that_claims_can_count(ran):

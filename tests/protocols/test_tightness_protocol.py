@@ -12,7 +12,7 @@ from experiment_parts import message
 
 import greedyexp
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.core import registry
@@ -246,11 +246,11 @@ def test_greedy_selection_takes_what_the_best_predictor_takes(tmp_path):
 
     def judged(test, **where):
         entry = {"id": "one", "quote": "q", "test": test, "where": where}
-        return evaluate_claims([compile_claim(entry, words, "1")], frame, words)[0].tests[0]
+        return evaluate_claims([compile_claim(entry, words, "1")], frame, words).judged[0].tests[0]
 
     near = {"epsilon": [0.5, 0.2, 0.1], "error": "squared"}
-    assert judged("always(needed >= exact)", **near).violations == 0
-    assert judged("always(needed < exact)", **near).violations == 2
+    assert judged("always(needed >= exact)", **near).evidence.violations == 0
+    assert judged("always(needed < exact)", **near).evidence.violations == 2
     assert "not reached" in judged("always(needed >= exact)").reason
     mean = judged(
         "mean(fully_corrective, needed) < 99", error="squared", epsilon=0.5, truth_l1_norm=5

@@ -12,7 +12,7 @@ from tradeoff_lab import halving, promise
 
 import greedyexp
 from greedyexp.claims.entries import compile_claim
-from greedyexp.claims.evaluation import evaluate_claims
+from greedyexp.claims.judging import evaluate_claims
 from greedyexp.claims.setting import setting_of
 from greedyexp.config import load
 from greedyexp.core import registry
@@ -58,7 +58,7 @@ def judged(ran, test, config=None, **claim):
     design = load(config or settings()).design
     words = setting_of(design, design.measured, frame.columns)
     entry = {"id": "one", "quote": "q", "test": test, **claim}
-    return evaluate_claims([compile_claim(entry, words, "1")], frame, words)[0]
+    return evaluate_claims([compile_claim(entry, words, "1")], frame, words).judged[0]
 
 
 def test_a_run_writes_its_rows_and_keeps_its_seconds_apart(ran):
@@ -126,7 +126,7 @@ def test_no_run_is_above_its_bounds(ran):
     # Theorem 5 asks for more than two features, so that replacements have no bound here.
     where = {"algorithm": ["fully_corrective", "forward_greedy"]}
     found = judged(ran, "always(excess <= excess_bound + 1e-12)", where=where)
-    assert [test.violations for test in found.tests] == [0] * 2
+    assert [test.evidence.violations for test in found.tests] == [0] * 2
 
 
 def test_claims_choose_theorems_references_and_accuracies(ran):
@@ -161,7 +161,9 @@ def test_algorithms_of_other_theorems_are_compared_at_an_accuracy(ran):
     assert apart.verdict.value == "inconclusive"
     own = {"record": "accuracy", "reference": "l1_ball"}
     kept = judged(ran, "always(excess_at_end <= epsilon)", where=own)
-    outcomes = [(test.violations, test.replicates, test.reason) for test in kept.tests]
+    outcomes = [
+        (test.evidence.violations, test.evidence.replicates, test.reason) for test in kept.tests
+    ]
     assert outcomes == [(0, 6, "")] * 3
     # An accuracy of 1e-8 was not reached by all.
     assert rows.groupby("epsilon")["excess_at_end"].count()[1e-8] < 18
@@ -172,12 +174,12 @@ def test_algorithms_of_other_theorems_are_compared_at_an_accuracy(ran):
 def test_no_excess_is_above_its_certificate(ran):
     where = {"algorithm": "forward_greedy", "reference": "l1_ball"}
     found = judged(ran, "always(excess <= gap + 1e-12)", where=where)
-    assert [(test.violations, test.trials) for test in found.tests] == [(0, 6)]
+    assert [(test.evidence.violations, test.trials) for test in found.tests] == [(0, 6)]
     rows = records(ran[0], "bound", ["theorem", "reference", "step"])
     rows = rows[(rows["algorithm"] == "forward_greedy") & (rows["reference"] == "l1_ball")]
     assert rows["gap"].notna().all()
     broken = judged(ran, "always(gap <= excess / 2)", where=where)
-    assert [test.violations for test in broken.tests] == [6]
+    assert [test.evidence.violations for test in broken.tests] == [6]
 
 
 def test_an_accuracy_that_was_not_reached_has_no_mean_and_no_bound(ran):
@@ -191,7 +193,7 @@ def test_an_accuracy_that_was_not_reached_has_no_mean_and_no_bound(ran):
     assert unknown.verdict.value == "inconclusive"
     assert "not reached" in unknown.tests[0].reason
     near = {**where, "epsilon": [1e-1, 1e-2]}
-    assert judged(ran, "always(steps <= steps_bound)", where=near).tests[0].violations == 0
+    assert judged(ran, "always(steps <= steps_bound)", where=near).tests[0].evidence.violations == 0
 
 
 def test_a_share_of_replicates_is_of_those_that_tell(ran):
@@ -207,7 +209,7 @@ def test_a_share_of_replicates_is_of_those_that_tell(ran):
     assert far.tests[0].reason == "6 of 6 replicates have no within"
     own = {**where, "algorithm": "fully_corrective"}
     every = judged(ran, "always(within >= 1)", where=own).tests
-    assert {test.violations for test in every} == {0}
+    assert {test.evidence.violations for test in every} == {0}
 
 
 def test_steps_grow_as_a_power_of_the_accuracy():
@@ -281,5 +283,5 @@ def test_a_promise_may_be_broken_and_a_claim_sees_it(tmp_path):
             (frame, None), "proportion(t_halving, within) < 0.5", config, where={"epsilon": 1e-8}
         )
     assert bound.verdict.value == "refuted"
-    assert bound.tests[0].violations == 6
+    assert bound.tests[0].evidence.violations == 6
     assert (share.verdict.value, share.tests[0].estimate) == ("supported", 0.0)

@@ -244,7 +244,7 @@ def test_estimates_without_proof_or_beyond_numbers_are_told():
 
     def infinite(problem, *, steps, grid):
         path = halving(problem, grid=grid)
-        return replace(path, coef=path.coef * np.inf)
+        return replace(path, estimates=path.coef * np.inf)
 
     with np.errstate(invalid="ignore"):
         assert follow(part=part_of(infinite), steps=4).status is Status.NONFINITE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from cli_process import refused
 
 import greedyexp
 from greedyexp.core.errors import ConfigError
-from greedyexp.report.compare import threshold_table
-from greedyexp.report.source import read_source
+from greedyexp.experiment.design import design_of
+from greedyexp.report.compare import success_curves, threshold_table
+from greedyexp.runner.run_contents import read_run
 from greedyexp.stats.multiplicity import holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
@@ -88,9 +90,12 @@ def samples(runs, column: str, n_samples: int, algorithm: str):
     ]
 
 
-def edited(run, folder, change):
-    """A copy of a run whose table was changed; without a manifest, nothing is checked."""
+def edited(run, folder, change, old="", new=""):
+    """A copy of a run whose table and settings were changed, without digests in a manifest."""
     shutil.copytree(run, folder)
+    settings = (folder / "config.yaml").read_text()
+    assert old in settings
+    (folder / "config.yaml").write_text(settings.replace(old, new) if old else settings)
     table = pd.read_csv(folder / "small.csv")
     change(table).to_csv(folder / "small.csv", index=False)
     (folder / "manifest.json").unlink()
@@ -196,11 +201,10 @@ def test_last_digits_are_no_difference(runs, tmp_path):
 
 @pytest.mark.parametrize("other", ["b", "c"])
 def test_samples_are_the_finite_values_of_both_tables(runs, tmp_path, other):
-    """Empty and infinite cells and missing rows are left out, in pairs if the runs are paired."""
+    """Empty cells and missing rows are left out, in pairs if the runs are paired."""
 
     def thin(table):
-        table["training_error"] = table["training_error"].mask(table["replicate"] == 3)
-        table.loc[table["replicate"] == 5, "training_error"] = np.inf
+        table["training_error"] = table["training_error"].mask(table["replicate"].isin((3, 5)))
         table = table[(table["replicate"] != 7) | (table["algorithm"] == "pursuit")]
         return table.sample(frac=1, random_state=0)
 
@@ -221,12 +225,12 @@ def test_samples_are_the_finite_values_of_both_tables(runs, tmp_path, other):
         assert means == pytest.approx((x.mean(), y.mean(), y.mean() - x.mean()), abs=1e-12)
 
 
-def test_changed_are_whole_numbers_that_are_close_and_infinite_ones(runs, tmp_path):
+def test_changed_are_whole_numbers_that_are_close_and_large_ones(runs, tmp_path):
     def large(table):
         return table.assign(support_size=10**8)
 
     def one_more(table):
-        table["training_error"] = [np.inf, *table["training_error"][1:]]
+        table["training_error"] = [1e99, *table["training_error"][1:]]
         return table.assign(support_size=10**8 + 1)
 
     folders = [edited(runs["a"], tmp_path / f.__name__, f) for f in (large, one_more)]
@@ -287,9 +291,9 @@ def test_failures_are_no_successes_and_are_compared(runs, tmp_path):
 
 
 def test_other_data_are_matched_point_by_point(runs, tmp_path):
-    found = greedyexp.compare(
-        runs["a"], edited(runs["a"], tmp_path / "run", lambda table: table.assign(noise_std=0.6))
-    )
+    noise = ("noise_std: 0.5", "noise_std: 0.6")
+    other = edited(runs["a"], tmp_path / "run", lambda table: table.assign(noise_std=0.6), *noise)
+    found = greedyexp.compare(runs["a"], other)
     assert not found.paired
     assert "points are matched although noise_std differs" in found.notes
     assert len(found.differences) == 18
@@ -299,7 +303,10 @@ def test_points_of_one_run_only_are_counted(runs, tmp_path):
     fewer = edited(runs["a"], tmp_path / "run", lambda table: table[table["n_samples"] < 24])
     found = greedyexp.compare(runs["a"], fewer)
     assert f"2 combinations of point and algorithm are only in {runs['a']}" in found.notes
-    none = edited(runs["a"], tmp_path / "none", lambda table: table.assign(algorithm="other"))
+    label = ("pursuit", "other")
+    none = edited(
+        runs["a"], tmp_path / "none", lambda table: table.assign(algorithm="other"), *label
+    )
     with pytest.raises(ConfigError, match="no point and algorithm in common"):
         greedyexp.compare(runs["a"], none)
 
@@ -308,7 +315,7 @@ def test_points_of_one_run_only_are_counted(runs, tmp_path):
     ("column", "value", "words"),
     [
         ("support", 2, "column 'support' of the table is not 0 or 1 in every row"),
-        ("support", np.inf, "column 'support' of the table is not 0 or 1 in every row"),
+        ("support", np.inf, "column 'support' of the table has the value inf"),
         ("support_size", "many", "column 'support_size' of the table is not a number in every row"),
         ("training_error", None, "the table has no column 'training_error'"),
     ],
@@ -354,12 +361,21 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
     for option, name in (("--csv", "small.csv"), ("--figure", "figures/new.png")):
         done = call("compare", a, a, option, a / name, cwd=tmp_path)
         refused(done, f"{option} {a / name}: this file would be in the folder of a run")
-    for name, words in (("notes.md", "is a .csv file"), ("data.csv", "not a table of comparisons")):
+    for option, name, words in (
+        ("--csv", "notes.md", "must be a .csv file"),
+        ("--csv", "data.csv", "has other contents"),
+        ("--figure", "mine.png", "has other contents"),
+    ):
         (tmp_path / name).write_text("kept\n")
-        refused(call("compare", a, a, "--csv", name, cwd=tmp_path), f"--csv {name}", words)
+        refused(call("compare", a, a, option, name, cwd=tmp_path), f"{option} {name}", words)
         assert (tmp_path / name).read_text() == "kept\n"
-    for _ in range(2):
-        assert call("compare", a, a, "--csv", "all.csv", cwd=tmp_path).returncode == 0
+    for suffix in ("svg", "svg"):
+        given = ("--csv", "all.csv", "--figure", f"all.{suffix}")
+        assert call("compare", a, a, *given, cwd=tmp_path).returncode == 0
+    edited = (tmp_path / "all.csv").read_text() + "# my note\n"
+    (tmp_path / "all.csv").write_text(edited)
+    refused(call("compare", a, a, "--csv", "all.csv", cwd=tmp_path), "all.csv", "Move it away")
+    assert (tmp_path / "all.csv").read_text() == edited
     assert not (tmp_path / "picture.gif").exists()
     done = call("compare", a, a, "--csv", tmp_path / "none" / "all.csv", cwd=tmp_path)
     refused(done, "this cannot be written: No such file or directory. Check", "to another folder.")
@@ -367,7 +383,7 @@ def test_wrong_input_is_refused(call, runs, tmp_path):
 
 
 def test_thresholds_in_samples_of_blocks_that_sweep_one_column():
-    source = read_source(Path(__file__).parents[2] / "results/conjecture_growth/paper")
+    source = read_run(Path(__file__).parents[2] / "results/conjecture_growth/paper")
     table = threshold_table(source, "n_samples", {"default": "sign_support"})
     assert list(table.columns[:4]) == ["data", "p", "sparsity", "algorithm"]
     # One threshold for each size of each block, in numbers of samples.
@@ -376,3 +392,17 @@ def test_thresholds_in_samples_of_blocks_that_sweep_one_column():
     assert sorted(zip(table["data"], table["p"], strict=True)) == sorted(sizes)
     per_coefficient = table["estimate"] / table["sparsity"].fillna(table["p"] / 10)
     assert per_coefficient.between(3, 7).all()
+
+
+def test_curves_have_the_direction_of_the_figure_that_gives_one():
+    success = {"default": "support"}
+    curves = {"x": "noise_std", "success": success}
+    crossed = {"x": "p", "of": "noise_std", "success": success}
+    figures = [{"phase_transition": curves}, {"transition_threshold": crossed}]
+    given = {"transition_threshold": crossed | {"direction": "falling"}}
+    sweep = {"noise_std": [1, 2], "p": [10, 20]}
+    for drawn, direction in ((figures, None), ([*figures, given, given], "falling")):
+        settings = {"data": {"generator": "gaussian", "sweep": sweep}, "figures": drawn}
+        design = design_of({"name": "made", "algorithms": ["omp"], "trials": 5, **settings})
+        source = SimpleNamespace(design=design, folder=Path())
+        assert success_curves(source) == [("noise_std", success, direction)]

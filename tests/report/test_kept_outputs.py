@@ -10,6 +10,7 @@ import yaml
 from greedyexp import config, report, runner
 from greedyexp.cli import main
 from greedyexp.report import kept
+from greedyexp.runner import own_files
 
 SETTINGS = {
     "name": "small",
@@ -132,17 +133,35 @@ def test_changed_rows_make_everything_again(runs):
     assert runs.run() == []
 
 
-def test_a_deleted_or_edited_file_comes_back(runs):
+def test_a_deleted_file_comes_back(runs):
     before = contents(runs.results)
     (runs.results / "figures" / "comparison.png").unlink()
-    (runs.results / "tables" / "comparison.md").write_text("edited")
-    assert runs.run() == ["figures/comparison", "tables/comparison"]
-    (runs.results / "claims.json").write_text("{}")
-    assert runs.run() == ["claims"]
+    (runs.results / "claims.json").unlink()
+    assert runs.run() == ["claims", "figures/comparison"]
     assert contents(runs.results) == before
 
 
-@pytest.mark.parametrize("changed", ["version_of", "package_digest", "sources_digest"])
+def test_an_edited_file_stays_until_it_is_moved_away(runs, capsys):
+    before = contents(runs.results)
+    edited = [runs.results / name for name in ("tables/comparison.md", "claims.json")]
+    for file in edited:
+        file.write_text("mine")
+    for command in (["run", str(runs.file), "--out", str(runs.out)], ["plot", str(runs.results)]):
+        capsys.readouterr()
+        assert main(command) == 0
+        said = capsys.readouterr()
+        assert "left alone" in said.err
+        assert str(edited[0]) in said.err
+        assert str(edited[0]) not in said.out
+        assert [file.read_text() for file in edited] == ["mine", "mine"]
+    for file in edited:
+        file.rename(runs.out / file.name)
+    assert runs.run() == ["claims", "tables/comparison"]
+    assert contents(runs.results) == before
+    assert [(runs.out / file.name).read_text() for file in edited] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("changed", ["version_of", "package_digest"])
 def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, changed):
     monkeypatch.setattr(kept, changed, lambda *_: "another")
     assert runs.run() == EVERYTHING
@@ -151,11 +170,39 @@ def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, change
 
 @pytest.mark.deep
 def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, monkeypatch):
-    (runs.results / kept.RECORD).write_text("[damaged")
+    (runs.results / own_files.OUTPUTS).unlink()
     assert runs.run() == EVERYTHING
-    monkeypatch.setattr(kept, "entry_points", lambda group: ["a plugin"])
+    monkeypatch.setattr(kept, "installed_plugins", lambda: ["a plugin"])
     assert runs.run() == EVERYTHING
     assert runs.run() == EVERYTHING
+
+
+FIGURE = '''
+from pathlib import Path
+from matplotlib.figure import Figure
+from greedyexp import figure
+
+TITLE = Path(__file__).with_name("title.txt").read_text()
+
+
+@figure("titled", columns=lambda *, x: [x])
+def titled(frame, context, *, x: str):
+    """Its title comes from a file."""
+    drawn = Figure()
+    drawn.suptitle(TITLE)
+    return drawn
+'''
+
+
+def test_a_figure_of_a_plugin_is_drawn_again_since_it_may_read_anything(runs):
+    (runs.file.parent / "titled.py").write_text(FIGURE)
+    runs.settings |= {"plugins": ["titled.py"], "figures": [{"titled": {"x": "p"}}]}
+    pictures = []
+    for title in ("before", "after"):
+        (runs.file.parent / "title.txt").write_text(title)
+        runs.run()
+        pictures.append((runs.results / "figures/titled.png").read_bytes())
+    assert pictures[0] != pictures[1]
 
 
 def test_plot_draws_everything_again(runs):

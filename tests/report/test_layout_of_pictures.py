@@ -26,11 +26,12 @@ def picture(layout) -> Figure:
 
 
 @pytest.mark.parametrize("layout", ["constrained", "tight", "none", None])
-def test_the_pixels_are_those_of_matplotlib(layout, tmp_path):
+def test_the_pixels_are_those_of_matplotlib(layout):
     with matplotlib.rc_context():
         use_style()
         expected = io.BytesIO()
         picture(layout).savefig(expected, format="png")
-        png, pdf = drawing._write(picture(layout), tmp_path / "figure", {})
-    assert np.array_equal(np.asarray(Image.open(png)), np.asarray(Image.open(expected)))
-    assert pdf.read_bytes().startswith(b"%PDF")
+        files = drawing._saved(picture(layout), {}, ("png", "pdf"))
+    drawn = Image.open(io.BytesIO(files["png"]))
+    assert np.array_equal(np.asarray(drawn), np.asarray(Image.open(expected)))
+    assert files["pdf"].startswith(b"%PDF")

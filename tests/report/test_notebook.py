@@ -18,7 +18,7 @@ from greedyexp.config import load
 from greedyexp.core import shipped
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.core.registry import find
-from greedyexp.results.legend import legend
+from greedyexp.results.described import described_columns
 from greedyexp.runner import progress
 from greedyexp.runner.rows import columns_of
 
@@ -171,9 +171,9 @@ def test_all_columns_of_shipped_experiments_are_described(name):
     measured = [column.name for column in experiment.design.measured]
     columns = columns_of(experiment)
     names = [*columns.data, *facts, *columns.swept, *measured]
-    for name, said in legend(experiment.design, names).items():
-        assert said["kind"], name
-        assert said["description"], name
+    for name, column in described_columns(experiment.design, names).items():
+        assert column.kind, name
+        assert column.description, name
 
 
 def test_a_plugin_describes_columns_in_its_docstring(tmp_path):
@@ -236,7 +236,7 @@ def test_other_paths_get_a_sentence(made, path, words):
 
 def test_a_run_without_a_table_is_to_be_run_again(tmp_path):
     (tmp_path / "journal.sqlite").touch()
-    (tmp_path / ".unfinished").mkdir()
+    (tmp_path / ".next").mkdir()
     with pytest.raises(StorageError, match=r"has no table yet\. Run the experiment again;"):
         greedyexp.open(tmp_path)
 

@@ -160,18 +160,19 @@ def test_one_changed_cell_is_found(run, column, change, verdict):
     assert again.same == (verdict != DIFFERS)
 
 
-@pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        ("noise_std", "lack the data of the row"),
-        ("p", "lack the data of the row"),
-        ("algorithm", "lack the algorithm of the row"),
-    ],
-)
-def test_a_row_with_a_changed_parameter_is_refused(run, column, words):
+def test_a_table_without_messages_is_refused(run):
+    table = pd.read_csv(run / "small.csv")
+    table.rename(columns={"message": "messages"}).to_csv(run / "small.csv", index=False)
+    (run / "manifest.json").unlink()
+    with pytest.raises(StorageError, match="the table has no column 'message'"):
+        greedyexp.replay(run, WHERE)
+
+
+@pytest.mark.parametrize("column", ["noise_std", "p", "algorithm"])
+def test_a_row_with_a_changed_parameter_is_refused(run, column):
     rewrite(run, column, lambda old: "other" if column == "algorithm" else last_digit(old))
     where = WHERE.replace("lasso (n_lams=20)", "other") if column == "algorithm" else WHERE
-    with pytest.raises(StorageError, match=words):
+    with pytest.raises(StorageError, match=f"'{column}' .* which the settings do not have"):
         greedyexp.replay(run, where)
 
 
@@ -412,8 +413,8 @@ def test_errors_in_the_settings_of_a_run_name_its_file(call, run):
 
 
 def test_a_run_without_a_table_is_refused(call, run):
-    (run / ".unfinished").mkdir()
-    (run / "config.yaml").rename(run / ".unfinished" / "config.yaml")
+    (run / ".next").mkdir()
+    (run / "config.yaml").rename(run / ".next" / "config.yaml")
     for name in ("manifest.json", "small.csv", "journal.sqlite"):
         (run / name).unlink()
     refused(call("replay", run, cwd=run), "the run of this folder has no table yet", "Run the")

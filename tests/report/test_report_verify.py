@@ -12,9 +12,9 @@ import yaml
 from greedyexp.cli.summaries import summary
 from greedyexp.core.errors import ConfigError, StorageError
 from greedyexp.report import draw, verify
-from greedyexp.report.source import read_source
 from greedyexp.results.text import origin_text
 from greedyexp.runner import status
+from greedyexp.runner.run_contents import read_run
 
 TABLE = "edited.csv"
 CLAIM = {"id": "often", "quote": "nearly always", "test": "proportion(lasso) > 0.5"}
@@ -116,8 +116,10 @@ def test_a_damaged_table_is_not_judged(judge, tmp_path, damage, words):
 
 
 def counted(folder, done):
-    counts = {"total": 40, "done": done}
-    (folder / "manifest.json").write_text(json.dumps({"replicates": counts}), encoding="utf-8")
+    counts = {"total": 40, "done": done, "failed": {}, "missing": 40 - done}
+    counts |= {"not_converged": 0, "computed": done}
+    manifest = {"name": "edited", "algorithm_seconds": 1, "replicates": counts}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def test_rows_that_the_manifest_counts_and_the_table_lacks_are_noted(judge, tmp_path):
@@ -127,7 +129,7 @@ def test_rows_that_the_manifest_counts_and_the_table_lacks_are_noted(judge, tmp_
     found = verify(tmp_path)
     assert found.part == "30 of 40 replicates"
     assert summary(found).startswith(f"edited ({tmp_path.name}, only 30 of 40 replicates): 1 claim")
-    assert origin_text(read_source(tmp_path).context).endswith(", only 30 of 40 replicates")
+    assert origin_text(read_run(tmp_path).context).endswith(", only 30 of 40 replicates")
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"replicates": null}'])

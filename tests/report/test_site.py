@@ -1,28 +1,45 @@
-"""``greedyexp report``: pages, interactive figures, rows behind points, forest plots, errors."""
+"""``greedyexp report``: pages, figures, rows behind points, forest plots, errors."""
 
 from __future__ import annotations
 
 import base64
 import gzip
+import html
 import json
+import os
 import re
+import shlex
 import shutil
+import socket
+import struct
 import sys
+import threading
+import time
+from http.client import HTTPConnection
+from urllib.parse import unquote_to_bytes
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import greedyexp
 from greedyexp.cli import main
+from greedyexp.core.errors import StorageError
 from greedyexp.figures import _plot as plot
-from greedyexp.report.site import forest, mathtext
+from greedyexp.figures._plot.typeset import plain
+from greedyexp.report.draw import draw
+from greedyexp.report.site import forest, kept_pages, run_page
 from greedyexp.report.site.behind import _runs
 from greedyexp.report.site.build import MARK, build
-from greedyexp.report.site.interactive import NotConvertible, interactive
+from greedyexp.report.site.serve import server_of
+from greedyexp.report.site.svg import svg_of
 from greedyexp.report.source import read_run
+from greedyexp.report.verify import verify
 from greedyexp.report.where import choose, parse
 from greedyexp.results.words import short_name
 
@@ -78,6 +95,15 @@ def site(run):
     return out
 
 
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    """Tests keep no pages for the user."""
+    home = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_pages, "user_cache_path", lambda name: home / name)
+        yield home / "greedyexp" / "pages"
+
+
 def page_of(site) -> str:
     return (site / "small" / "quick" / "index.html").read_text("utf-8")
 
@@ -87,12 +113,23 @@ def figures_of(page: str) -> list[dict]:
     return [json.loads(one) for one in found]
 
 
-def drawn(draw) -> object:
+def column(series: dict, kind: str, name: str) -> list:
+    """Return the values of all points; a column with one value for all has it once."""
+    values, count = series[kind][name], len(series["x"])
+    return values * count if len(values) == 1 else values
+
+
+def drawn(draw):
+    """Return the SVG of a figure with one panel, parsed, and its series."""
     with matplotlib.rc_context():
         figure = Figure(figsize=(4, 3))
         draw(figure.subplots())
-        figure.canvas.draw()
-        return interactive(figure)
+        text, series = svg_of(figure, "name")
+        return ElementTree.fromstring(text), series
+
+
+def named(root, attribute: str) -> list:
+    return [element for element in root.iter() if attribute in element.attrib]
 
 
 def test_the_index_counts_verdicts_by_paper(site):
@@ -123,9 +160,10 @@ def test_hovering_shows_the_numbers_of_the_csv(site, run):
     frame = greedyexp.open(run).rows
     _, comparison = figures_of(page_of(site))
     seen = 0
-    for known in comparison["points"].values():
-        means = next(iter(known["facts"].values()))
-        columns = [known["keys"]["algorithm"], known["keys"]["n"], means]
+    for known in comparison:
+        mean = next(iter(known["facts"]))
+        places = ("keys", "algorithm"), ("keys", "n"), ("facts", mean)
+        columns = [column(known, *place) for place in places]
         for algorithm, n_samples, mean in zip(*columns, strict=True):
             rows = frame[(frame["algorithm"] == algorithm) & (frame["n_samples"] == n_samples)]
             assert mean == pytest.approx(rows["training_error"].mean(), rel=1e-9)
@@ -135,11 +173,11 @@ def test_hovering_shows_the_numbers_of_the_csv(site, run):
 
 def test_the_figure_of_a_comparison_knows_the_means_of_both_runs(site, run):
     (figure,) = figures_of((site / "comparison_1.html").read_text("utf-8"))
-    known = [one for one in figure["points"].values() if one["facts"]["mean_a"]]
+    known = [one for one in figure if one["facts"]["mean_a"]]
     assert known
     for one in known:
         assert one["facts"]["mean_a"] == one["facts"]["mean_b"]
-        assert set(one["facts"]["difference"]) == {0.0}
+        assert one["facts"]["difference"] == [0.0]
 
 
 def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
@@ -147,13 +185,14 @@ def test_the_rows_behind_a_point_and_the_condition_of_one_of_them(site, run):
     columns = {short_name(column): column for column in source.frame.columns}
     counted = 0
     for figure in figures_of(page_of(site)):
-        for known in figure["points"].values():
+        for known in figure:
             for place, behind in enumerate(known["places"]):
                 runs, where = known["behind"][behind]["rows"], known["behind"][behind]["where"]
                 numbers = [a + step * k for a, step, count in runs for k in range(count)]
                 rows = source.frame.loc[numbers]
-                for name, values in known["keys"].items():
-                    assert (rows[columns[name]] == values[place]).all()
+                for name in known["keys"]:
+                    value = column(known, "keys", name)[place]
+                    assert (rows[columns[name]] == value).all()
                 assert len(rows) == 4
                 assert choose(source, parse(where.strip("'"))) == numbers[:1]
                 counted += 1
@@ -175,8 +214,69 @@ def test_every_link_of_a_page_exists_and_none_needs_a_network(site):
             assert (file.parent / link.partition("#")[0]).is_file(), link
 
 
-def test_the_licence_of_plotly_is_copied(site):
-    assert "MIT License" in (site / "assets" / "plotly.LICENSE.txt").read_text()
+@pytest.fixture
+def copied(run, tmp_path):
+    """A copy of a run, and a function that returns the files of its report."""
+    shutil.copytree(run, tmp_path / "results" / "small" / "quick")
+
+    def pages():
+        assert build(tmp_path / "results", tmp_path / "report", jobs=1).errors == []
+        home = tmp_path / "report" / "small" / "quick"
+        files = {path.name: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+        # The page says when it was made.
+        return files | {"index.html": re.sub(rb"<footer>greedyexp.*", b"", files["index.html"])}
+
+    return tmp_path / "results" / "small" / "quick", pages
+
+
+def count_drawn(monkeypatch) -> list:
+    drawn = []
+    made = run_page.svg_of
+    monkeypatch.setattr(run_page, "svg_of", lambda *given: drawn.append(given[1]) or made(*given))
+    return drawn
+
+
+def test_large_rows_stay_in_the_run_folder_and_the_page_names_it(copied, monkeypatch):
+    monkeypatch.setattr(run_page, "_MOST_ROWS", 10)
+    folder, pages = copied
+    files = pages()
+    assert "rows.js" not in files
+    page = files["index.html"].decode()
+    assert f"In the run folder {folder}: <code>small.csv</code>" in page
+    (about,) = re.findall(r'<script type="application/json" id="run">(.*?)</script>', page)
+    assert json.loads(about)["rows"] is False
+    assert json.loads(about)["table"] == str(folder / "small.csv")
+    assert "save-rows" not in page
+
+
+def test_a_page_is_made_again_only_if_its_run_has_changed(copied, monkeypatch):
+    folder, pages = copied
+    drawn = count_drawn(monkeypatch)
+    first = pages()
+    assert drawn == ["phase_transition", "comparison"]
+    assert pages() == first
+    assert len(drawn) == 2
+    for name, old, new in (
+        ("config.yaml", "it never fits", "it seldom fits"),
+        ("manifest.json", '"commit": ', '"commit": "edited", "other": '),
+        ("manifest.json", '"jobs": ', '"jobs": 7, "other": '),
+    ):
+        before = len(drawn)
+        (folder / name).write_text((folder / name).read_text().replace(old, new, 1))
+        assert pages()["index.html"] != first["index.html"]
+        assert len(drawn) == before + 2
+
+
+def test_a_damaged_cache_costs_nothing_but_time(copied, cache, monkeypatch):
+    _, pages = copied
+    first = pages()
+    kept = max(cache.iterdir(), key=lambda file: file.stat().st_mtime)
+    whole = kept.read_bytes()
+    for damage in (b"", whole[:-20], gzip.compress(b"{}"), gzip.compress(b"[]"), b"\0" * 30):
+        kept.write_bytes(damage)
+        drawn = count_drawn(monkeypatch)
+        assert pages() == first
+        assert len(drawn) == 2
 
 
 def test_runs_of_row_numbers_are_exact():
@@ -187,97 +287,115 @@ def test_runs_of_row_numbers_are_exact():
         assert back == numbers.tolist()
 
 
-def test_a_line_keeps_its_points_scales_and_numbers():
+def test_points_are_where_their_marks_are_drawn():
     def draw(axis):
         axis.set_xscale("log")
-        (line,) = axis.plot([1, 10, 100], [0.0, np.nan, 2.0], "o-", label="OMP", color="#ff0000")
-        keys = pd.DataFrame({"p": [1, 10, 100]})
-        plot.attach(line, keys, {"mean": [0.0, np.nan, 2.0]})
-        axis.fill_between([1, 100], [0, 1], [1, 2], color="#ff0000", alpha=0.2)
-        axis.fill_between([1, 100], [2, 2], [3, 3], color="#00ff00", alpha=0.2)
-        axis.axvline(10, color="#0000ff", linestyle="--", label="bound")
+        (line,) = axis.plot([1, 10, 100, 1000], [0.0, np.nan, 2.0, 1.0], "o", color="#ff0000")
+        keys = pd.DataFrame({"p": [1, 10, 100, 1000]})
+        plot.attach(line, keys, {"mean": [0.0, np.nan, 2.0, 1.0]})
+        axis.set_xlim(1, 100)
+
+    root, (series,) = drawn(draw)
+    marks = [element for element in root.iter() if element.get("fill") == "#ff0000"]
+    used = [(float(mark.get("x")), float(mark.get("y"))) for mark in marks if mark.get("x")]
+    # The second point is unknown, and the last one lies beyond the end of the axis.
+    assert np.isnan(series.places[[1, 3]]).all()
+    assert series.places[[0, 2]] == pytest.approx(np.array(used[:2]), abs=0.02)
+    assert series.points.facts["mean"][2] == 2.0
+
+
+def test_an_entry_of_the_legend_names_its_marks():
+    def draw(axis):
+        axis.plot([1, 2], [0, 1], "o-", label="OMP", color="#ff0000")
+        axis.fill_between([1, 2], [0, 1], [1, 2], color="#ff0000", alpha=0.2)
+        axis.fill_between([1, 2], [2, 2], [3, 3], color="#00ff00", alpha=0.2)
+        axis.axvline(1, color="#0000ff", linestyle="--", label="bound")
         axis.legend()
 
-    found = drawn(draw)
-    assert found.layout["xaxis"]["type"] == "log"
-    (index,) = found.points
-    trace = found.data[index]
-    assert trace["x"] == [1, 10, 100]
-    assert trace["y"] == [0.0, None, 2.0]
-    assert found.points[index].facts["mean"][2] == 2.0
-    by_label = {one["label"]: one for one in found.legend}
-    own = {found.data[place].get("fillcolor") for place in by_label["OMP"]["traces"]}
-    assert own == {None, "rgba(255,0,0,0.2)"}
-    assert by_label["bound"] == by_label["bound"] | {"traces": [], "shapes": [0]}
-    assert found.layout["shapes"][0]["x0"] == 10
+    root, _ = drawn(draw)
+    buttons = named(root, "data-entry")
+    assert ["".join(button.itertext()) for button in buttons] == ["OMP", "bound"]
+    assert {button.get("role") for button in buttons} == {"button"}
+    places = [button.get("data-entry") for button in buttons]
+    hidden = [mark.get("data-entries") for mark in named(root, "data-entries")]
+    # The line and its band, but not the other band.
+    assert sorted(hidden) == sorted([places[0], places[0], places[1]])
 
 
-def test_bars_with_unknown_ends_are_left_out():
+def test_a_legend_tells_apart_segments_of_several_colours():
     def draw(axis):
-        axis.errorbar([1, 2], [1, 1], yerr=[[np.nan, 0.5], [np.nan, 0.5]], linestyle="none")
+        axis.vlines([1, 2], 0, 1, colors=["#ff0000", "#0000ff"])
+        for label, colour in (("a", "#ff0000"), ("b", "#0000ff")):
+            axis.plot([], [], color=colour, label=label)
+        axis.legend()
 
-    bars = next(one for one in drawn(draw).data if one["mode"] == "lines")
-    assert [value for value in bars["y"] if value is not None] == [0.5, 1.5]
-
-
-def test_another_scale_is_drawn_at_its_places_with_its_labels():
-    def draw(axis):
-        axis.set_xscale("symlog", linthresh=1)
-        axis.plot([0, 1, 10], [0, 1, 2])
-        plot.set_ticks(axis.xaxis, [0, 1, 10])
-
-    found = drawn(draw)
-    axis = found.layout["xaxis"]
-    assert axis["type"] == "linear"
-    assert axis["ticktext"] == ["0", "1", "10"]
-    assert axis["tickvals"] == pytest.approx(found.data[0]["x"][:3])
-    # Linear up to 1, which takes 10/9 decades, then logarithmic.
-    assert axis["tickvals"] == pytest.approx([0, 10 / 9, 19 / 9])
-    # Plotly must not write the transformed values as ticks.
-    assert axis["meta"] is False
+    root, _ = drawn(draw)
+    hidden = {mark.get("stroke"): mark.get("data-entries") for mark in named(root, "data-entries")}
+    assert (hidden["#ff0000"], hidden["#0000ff"]) == ("0", "1")
 
 
-def test_cells_keep_their_colours_and_numbers():
-    from matplotlib.collections import PolyCollection
-
+def test_cells_have_their_places_and_sizes():
     corners = [[(x, 0), (x, 1), (x + 1, 1), (x + 1, 0)] for x in range(3)]
 
     def draw(axis):
-        axis.set_facecolor("0.8")
         cells = PolyCollection(corners, array=[0.0, 1.0, 0.0], cmap="cividis")
-        cells.set_clim(0, 1)
         plot.attach(cells, pd.DataFrame({"p": [5, 6, 7]}), {"share": [0.0, 1.0, 0.0]})
         axis.add_collection(cells)
-        axis.autoscale_view()
+        axis.set(xlim=(0, 3), ylim=(0, 1))
         axis.figure.colorbar(cells, ticks=[0, 1])
 
-    found = drawn(draw)
-    low, high, points = found.data
-    # Two cells of three have the colour of 0, and None ends a cell.
-    assert low["x"] == [0, 0, 1, 1, 0, None, 2, 2, 3, 3, 2, None]
-    assert high["x"] == [1, 1, 2, 2, 1, None]
-    assert (points["x"], points["y"]) == ([0.5, 1.5, 2.5], [0.5] * 3)
-    assert found.points[2].keys == {"p": [5, 6, 7]}
-    # The colours of a scale are hexadecimal, which dark pages leave as they are.
-    dark, bright = (
-        matplotlib.colors.to_hex(matplotlib.colormaps["cividis"](x)) for x in (0.0, 1.0)
-    )
-    assert (low["fillcolor"], high["fillcolor"]) == (dark, bright)
-    assert [entry["swatch"]["area"] for entry in found.legend] == [dark, bright]
-    assert found.layout["shapes"][0]["fillcolor"] == "rgb(204,204,204)"
+    root, (series,) = drawn(draw)
+    width, height = series.sizes[0]
+    assert np.diff(series.places[:, 0]) == pytest.approx(width)
+    assert (series.sizes == [width, height]).all()
+    assert series.points.keys == {"p": [5, 6, 7]}
+    # A continuous scale hides nothing.
+    assert named(root, "data-entry") == []
 
 
-def test_what_plotly_lacks_is_refused():
-    with pytest.raises(NotConvertible, match="AxesImage"):
-        drawn(lambda axis: axis.imshow(np.eye(3)))
+def test_an_svg_has_no_styles_and_no_ids_of_another_figure():
+    def draw(axis):
+        axis.plot([1, 2], "s")
+        axis.imshow(np.eye(2))
+
+    root, _ = drawn(draw)
+    assert named(root, "style") == []
+    assert not [element for element in root.iter() if element.tag.endswith("}style")]
+    ids = {element.get("id") for element in named(root, "id")}
+    assert ids
+    assert all(name.startswith("name-") for name in ids)
+    links = [value for one in root.iter() for value in one.attrib.values() if "#name-" in value]
+    assert {re.sub(r"^url\(|#|\)$", "", link) for link in links} == ids
+
+
+HOSTILE = '"><script>alert(1)</script>&amp;'
+
+
+def test_labels_are_shown_as_they_are_written():
+    def draw(axis):
+        axis.plot([1, 2], label=HOSTILE)
+        axis.set_title(HOSTILE)
+        axis.legend()
+
+    with matplotlib.rc_context():
+        figure = Figure()
+        draw(figure.subplots())
+        text, _ = svg_of(figure, "name", HOSTILE, HOSTILE)
+    assert "<script" not in text
+    root = ElementTree.fromstring(text)
+    assert root.get("aria-label") == HOSTILE
+    assert [one.text for one in root.iter() if one.text == HOSTILE] == [HOSTILE] * 3
+
+
+def test_letters_of_formulas_are_in_the_order_of_reading():
+    root, _ = drawn(lambda axis: axis.set_title(r"so $\theta = 2^{k}$ here"))
+    texts = ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("}text")]
+    assert "so θ=2k here" in [text.replace("\xa0", " ") for text in texts]
 
 
 def test_formulas_become_characters():
-    assert mathtext.plain(r"$\theta = 10^{-3}$") == "θ=10⁻³"
-    assert mathtext.plain(r"$\mathdefault{10^{1}}$") == "10¹"
-    assert mathtext.plain(r"$L_{22}$, $b^k$") == "L₂₂, b^k"
-    assert mathtext.plain_note("One,\ntwo.\nThree.") == "One, two.\nThree."
-    assert mathtext.markup(r"a < $\lambda_1$") == "a &lt; λ<sub>1</sub>"
+    assert plain(r"$\theta = 10^{-3}$") == "θ = 10^-3"
+    assert plain(r"$\|b^*\|$, $2\,s$ and $\log(p)$") == "‖b^*‖, 2s and log(p)"
 
 
 @pytest.fixture
@@ -404,11 +522,249 @@ def test_a_claim_that_cannot_be_read_takes_one_page(run, tmp_path, capsys, monke
     assert (tmp_path / "report" / "good" / "quick" / "index.html").is_file()
 
 
-def test_a_run_without_claims_or_figures_has_a_page(tmp_path):
-    bare = {key: SETTINGS[key] for key in ("data", "algorithms", "metrics")}
-    bare |= {"name": "bare", "trials": 1}
-    greedyexp.run(bare, out=tmp_path, engine="serial", progress=False)
-    build(tmp_path, tmp_path / "report", jobs=1)
+def links_of_runs(report) -> list[str]:
+    index = (report / "index.html").read_text("utf-8")
+    return re.findall(r'<th scope="row"><a href="([^"]*)"', index)
+
+
+def replayed(page) -> str:
+    """Return the folder of the run that a page is about."""
+    (text,) = re.findall(
+        r'<script type="application/json" id="run">(.*?)</script>', page.read_text()
+    )
+    return shlex.split(json.loads(text)["replay"])[-1]
+
+
+NAMES = (
+    *("javascript:alert(1)", "a#b", "a?b", "a%41b", "a b", "a+b", "q'\"", "ü", "<i>x", "a\\b"),
+    *("assets", "index.html", "comparison_1.html", ".hidden", "b\udcff"),
+)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A run without figures, whose page is made quickly."""
+    out = tmp_path_factory.mktemp("bare")
+    settings = {key: SETTINGS[key] for key in ("data", "algorithms", "metrics")}
+    settings |= {"name": "bare", "trials": 1}
+    greedyexp.run(settings, out=out, engine="serial", progress=False)
+    return out / "bare" / "quick"
+
+
+def test_links_lead_to_the_pages_whatever_folders_are_called(bare, tmp_path):
+    folders = {name: tmp_path / "results" / name / "quick" for name in NAMES}
+    for folder in folders.values():
+        shutil.copytree(bare, folder)
+    report = tmp_path / "report"
+    assert build(tmp_path / "results", report, jobs=1).errors == []
+    links = links_of_runs(report)
+    assert len(set(links)) == len(NAMES)
+    shown = set()
+    for link in links:
+        assert re.fullmatch(r"[A-Za-z0-9%._/+-]+", link)
+        shown.add(replayed(report / os.fsdecode(unquote_to_bytes(link))))
+    # Bytes that are no text cannot be written in a page.
+    folders["b\udcff"] = tmp_path / "results" / "b?" / "quick"
+    assert shown == set(map(str, folders.values()))
+
+
+def test_runs_with_the_same_last_two_names_have_a_page_each(bare, tmp_path):
+    folders = [tmp_path / "results" / place / "same" / "quick" for place in ("a", "b", "c")]
+    folders[2] = folders[2].parents[1] / "SAME" / "quick"
+    for folder in folders:
+        shutil.copytree(bare, folder)
+    report = tmp_path / "report"
+    build(tmp_path / "results", report, jobs=1, compared=[(folders[0], folders[1])])
+    links = links_of_runs(report)
+    assert len({link.casefold() for link in links}) == 3
+    for folder, link in zip(folders, links, strict=True):
+        assert replayed(report / link) == str(folder)
+    index = (report / "index.html").read_text()
+    # Neither name nor profile tells them apart there.
+    assert all(str(folder) in index for folder in folders)
+    assert f"{folders[0]} and {folders[1]}" in index
+
+
+def test_pages_forbid_scripts_of_others(site):
+    for file in site.rglob("*.html"):
+        page = file.read_text("utf-8")
+        (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+        rules = dict(one.split(" ", 1) for one in html.unescape(policy).split("; "))
+        assert rules["default-src"] == "'none'"
+        assert "unsafe" not in policy
+        assert re.findall(r"(?i)<script(?![^>]* src=)(?![^>]*application/json)", page) == []
+        assert re.findall(r"(?i)<[^>]* on[a-z]+=", page) == []
+
+
+def test_edited_verdicts_and_figures_are_not_published(run, tmp_path):
+    copy = tmp_path / "small" / "quick"
+    shutil.copytree(run, copy)
+    verify(copy)
+    draw(copy)
+    stored = (copy / "claims.json").read_text()
+    (copy / "claims.json").write_text(stored.replace("refuted", "supported"))
+    drawn = (copy / "figures" / "comparison.png").read_bytes()
+    (copy / "figures" / "comparison.png").write_bytes(drawn + b"of a stranger")
+    build(copy, tmp_path / "report", jobs=1)
+    page = page_of(tmp_path / "report")
+    assert '<span class="verdict refuted">' in page
+    assert "Judged from table and settings by greedyexp" in page
+    own = tmp_path / "report" / "small" / "quick"
+    assert (own / "claims.json").read_text() == stored
+    copied = [file for file in own.rglob("*") if file.is_file()]
+    assert not any(b"of a stranger" in file.read_bytes() for file in copied)
+
+
+def test_a_mistake_in_a_run_costs_no_more_than_it_must(run, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    for name in ("good", "figure", "parameter", "paper", "manifest", "seconds"):
+        shutil.copytree(run, tmp_path / "results" / name / "quick")
+
+    def edit(name, file, old, new):
+        path = tmp_path / "results" / name / "quick" / file
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    edit("figure", "config.yaml", "- comparison:", "- no_figure:")
+    edit("parameter", "config.yaml", "x: n_samples", "x: n_samples\n    nope: 3")
+    edit("paper", "config.yaml", "readings:", "readings: 3\nother:")
+    edit("manifest", "manifest.json", '"machine": {', '"machine": "mine", "other": {')
+    edit("seconds", "manifest.json", '"algorithm_seconds": ', '"algorithm_seconds": "x", "other": ')
+    report = tmp_path / "report"
+    assert main(["report", str(tmp_path / "results"), "--out", str(report)]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    index = html.unescape((report / "index.html").read_text())
+    for name in ("paper", "manifest", "seconds"):
+        assert not (report / name).exists()
+        assert f"results/{name}/quick" in said
+        assert re.search(f"Without a page: .*results/{name}/quick", index)
+    for name, words in (
+        ("figure", "there is no figure named 'no_figure'"),
+        ("parameter", "has no parameter 'nope'"),
+        ("good", "it never fits"),
+    ):
+        page = html.unescape((report / name / "quick" / "index.html").read_text())
+        assert words in page
+        assert "Success" in page or name != "good"
+
+
+def test_a_plugin_that_ends_its_process_costs_its_own_page(bare, tmp_path, monkeypatch):
+    monkeypatch.setenv("NOW", "0")
+    plugin = tmp_path / "ends.py"
+    plugin.write_text("import os\nif os.environ['NOW'] == '1':\n    os.kill(os.getpid(), 9)\n")
+    out = tmp_path / "results"
+    settings = {key: SETTINGS[key] for key in ("data", "algorithms", "metrics")}
+    settings |= {"name": "ends", "plugins": [str(plugin)], "trials": 1}
+    greedyexp.run(settings, out=out, engine="serial", progress=False)
+    shutil.copytree(bare, out / "good" / "quick")
+    monkeypatch.setenv("NOW", "1")
+    made = build(out, tmp_path / "report", jobs=2)
+    assert made.runs == 1
+    (error,) = made.errors
+    assert str(out / "ends" / "quick") in str(error)
+
+
+def test_a_bad_comparison_costs_its_own_page(run, tmp_path):
+    made = build(run, tmp_path / "report", jobs=1, compared=[(run, tmp_path / "nothing")])
+    assert made.runs == 1
+    assert "Without a page" in made.index.read_text("utf-8")
+
+
+def test_a_page_has_no_control_characters(run, tmp_path):
+    folder = tmp_path / "a\x1b[31m\u202e" / "quick"
+    shutil.copytree(run, folder)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    config["description"] = "\0\x07\x85of a stranger"
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    made = build(folder, tmp_path / "report", jobs=1)
+    for page in made.index.parent.rglob("*.html"):
+        text = page.read_text("utf-8")
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
+        assert page == made.index or "\ufffdof a stranger" in text
+
+
+def test_a_lack_of_memory_is_named_and_not_kept(copied, tmp_path, monkeypatch):
+    run, _ = copied
+
+    def fail(*given):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_page, "verified_source", fail)
+        with pytest.raises(StorageError, match=r"not enough memory\. Close other programs"):
+            build(run, tmp_path / "report", jobs=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_page, "svg_of", fail)
+        build(run, tmp_path / "report", jobs=1)
+    page = tmp_path / "report" / "small" / "quick" / "index.html"
+    assert "cannot be drawn: MemoryError" in page.read_text("utf-8")
+    build(run, tmp_path / "report", jobs=1)
+    assert "cannot be drawn" not in page.read_text("utf-8")
+
+
+@pytest.fixture
+def server(run, tmp_path):
+    """Serve a report with a file and a link that are not its own."""
+    made = build(run, tmp_path / "report", jobs=1)
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "report" / "added.html").write_text("secret")
+    (tmp_path / "report" / "assets" / "report.css").unlink()
+    (tmp_path / "report" / "assets" / "report.css").symlink_to(tmp_path / "secret")
+    with server_of(made.index.parent, made.files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def served(server):
+    """How to ask a served report."""
+
+    def ask(path, host=f"127.0.0.1:{server.server_port}"):
+        connection = HTTPConnection("127.0.0.1", server.server_port)
+        connection.putrequest("GET", path, skip_host=True)
+        connection.putheader("Host", host)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.read(), dict(answer.headers)
+
+    return ask
+
+
+def test_a_served_report_gives_its_own_files_alone(served, site):
+    status, page, headers = served("/small/quick/")
+    assert (status, page[:15]) == (200, b"<!DOCTYPE html>")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert served("/small/quick/rows.js?x=1")[0] == 200
+    for path in ("/added.html", "/assets/report.css", "/assets/", "/small/quick/../../../secret"):
+        assert served(path)[0] == 404
+        assert b"secret" not in served(path)[1]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost"])
+def test_a_served_report_refuses_other_hosts(served, host):
+    assert served("/", host)[0] == 421
+
+
+@pytest.mark.parametrize("path", ["http://[/", "http://[::1", "http://[x]/index.html", "/%00", "*"])
+def test_a_served_report_answers_a_path_that_is_no_address(served, capfd, path):
+    assert served(path)[0] == 404
+    assert capfd.readouterr().err == ""
+
+
+def test_a_browser_that_has_gone_is_no_error(server, capfd):
+    for _ in range(5):
+        with socket.create_connection(server.server_address) as browser:
+            browser.sendall(b"GET /")
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    time.sleep(0.2)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_run_without_claims_or_figures_has_a_page(bare, tmp_path):
+    build(bare, tmp_path / "report", jobs=1)
     page = (tmp_path / "report" / "bare" / "quick" / "index.html").read_text("utf-8")
     assert "no claims" in page
 

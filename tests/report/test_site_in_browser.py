@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from test_site import SETTINGS
 
 import greedyexp
 from greedyexp.report.site.build import build
+from greedyexp.report.site.serve import server_of
 from greedyexp.results.words import short_name
 
 pytestmark = pytest.mark.browser
@@ -22,10 +25,13 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--window-size=1200,900",
 )
-# Text of the hover label, without its colours and places.
+# Text of the label beside the pointer.
 HOVER = (
-    "return [...document.querySelectorAll('.hoverlayer text')].map(t => t.textContent).join(' ')"
+    "return [...document.querySelectorAll('.tip')].filter(tip => !tip.hidden)"
+    ".map(tip => tip.innerText).join(' ').replace(/\\s+/g, ' ')"
 )
+# Is a script of a page done with a figure?
+READY = "return document.querySelectorAll('.canvas .ring').length === arguments[0]"
 
 
 @pytest.fixture(scope="module")
@@ -80,81 +86,113 @@ def pages(site: Path) -> list[Path]:
 @pytest.fixture
 def page(browser, site):
     opened(browser, pages(site)[1])
-    until(browser, "return document.querySelectorAll('.js-plotly-plot').length === 2")
+    until(browser, READY, 2)
     return browser
 
 
-def until(browser, condition: str, seconds: float = 20.0):
+def until(browser, condition: str, *given, seconds: float = 20.0):
     """Wait until a script returns something true, and return it."""
     end = time.monotonic() + seconds
-    while not (found := browser.execute_script(condition)):
+    while not (found := browser.execute_script(condition, *given)):
         assert time.monotonic() < end, condition
         time.sleep(0.05)
     return found
 
 
-def point_at(browser, place: int, trace: int, figure: int = 1, *, click: bool = False) -> dict:
-    """Move the mouse to a point; return what the page knows of it."""
+def series_of(browser, figure: int = 1) -> list[dict]:
+    text = browser.execute_script(
+        "return document.querySelectorAll('.figure')[arguments[0]]"
+        ".querySelector(\"script[type='application/json']\").textContent",
+        figure,
+    )
+    return json.loads(text)
+
+
+def known_of(series: dict, place: int) -> dict:
+    """Return what a page knows of a point."""
+    return {
+        kind: {
+            name: column[0] if len(column) == 1 else column[place]
+            for name, column in series[kind].items()
+        }
+        for kind in ("keys", "facts")
+    }
+
+
+def point_at(browser, place: int, number: int = 0, figure: int = 1, *, click: bool = False) -> dict:
+    """Move the mouse to a point of a series; return what the page knows of it."""
     from selenium.webdriver import ActionChains
 
+    series = series_of(browser, figure)[number]
     script = """
-      const plot = document.querySelectorAll('.plot')[arguments[0]];
-      plot.scrollIntoView({block: 'center'});
-      const trace = plot.data[arguments[1]], full = plot._fullData[arguments[1]];
-      const layout = plot._fullLayout;
-      const axis = (kind) => layout[kind + 'axis' + full[kind + 'axis'].slice(1)];
-      const [x, y] = [axis('x'), axis('y')];
-      const box = plot.getBoundingClientRect();
-      return [box.left + x._offset + x.d2p(trace.x[arguments[2]]),
-              box.top + y._offset + y.d2p(trace.y[arguments[2]])];
+      const svg = document.querySelectorAll('.canvas svg')[arguments[0]];
+      svg.scrollIntoView({block: 'center'});
+      const point = new DOMPoint(...arguments[1]).matrixTransform(svg.getScreenCTM());
+      return [point.x, point.y];
     """
-    x, y = browser.execute_script(script, figure, trace, place)
+    at = [series["x"][place], series["y"][place]]
+    x, y = browser.execute_script(script, figure, at)
     actions = ActionChains(browser)
-    actions.move_by_offset(1, 1).w3c_actions.pointer_action.move_to_location(x - 3, y)
+    actions.w3c_actions.pointer_action.move_to_location(x - 3, y)
     actions.w3c_actions.pointer_action.move_to_location(x, y)
-    actions.w3c_actions.pointer_action.pause(0.3)
     if click:
         actions.w3c_actions.pointer_action.click()
     actions.perform()
-    text = browser.execute_script(
-        "return document.querySelectorAll('.figure')[arguments[0]]"
-        ".querySelector(\"script[type='application/json']\").textContent",
-        figure,
-    )
-    known = json.loads(text)["points"][str(trace)]
-    return {
-        kind: {name: column[place] for name, column in known[kind].items()}
-        for kind in ("keys", "facts")
-    } | known["behind"][known["places"][place]]
-
-
-def known_traces(browser, figure: int = 1) -> list[int]:
-    text = browser.execute_script(
-        "return document.querySelectorAll('.figure')[arguments[0]]"
-        ".querySelector(\"script[type='application/json']\").textContent",
-        figure,
-    )
-    return [int(index) for index in json.loads(text)["points"]]
+    behind = series["behind"][series["places"][place]] if series["places"] else {}
+    return known_of(series, place) | behind
 
 
 def test_hovering_shows_the_mean_of_the_csv(page, run):
     frame = greedyexp.open(run).rows.rename(columns=short_name)
-    trace = known_traces(page)[0]
     for place in (0, 1):
-        keys = point_at(page, place, trace)["keys"]
+        keys = point_at(page, place)["keys"]
         rows = frame
         for name, value in keys.items():
             rows = rows[rows[name] == value]
         assert len(rows) == 12
-        wanted = f"{rows['training error'].mean():.6g}"
         text = until(page, HOVER)
-        assert wanted in text, text
+        assert f"{rows['training error'].mean():.6g}" in text, text
         assert f"n = {keys['n']}" in text
-        point_at(page, 1 - place, trace)
+
+
+def test_every_point_shows_its_own_numbers(page):
+    for figure in (0, 1):
+        for number, series in enumerate(series_of(page, figure)):
+            for place in range(len(series["x"])):
+                known = point_at(page, place, number, figure)
+                text = until(page, HOVER)
+                assert ", ".join(f"{n} = {v}" for n, v in known["keys"].items()) in text, text
+
+
+def test_the_keyboard_reaches_every_point_and_speaks_its_numbers(page):
+    from selenium.webdriver.common.keys import Keys
+
+    canvas = page.find_elements("css selector", ".canvas")[0]
+    said = "return document.querySelector('.said').textContent"
+    series = series_of(page, 0)
+    spoken = set()
+    for _ in series:
+        canvas.send_keys(*[Keys.ARROW_LEFT] * 9)
+        for _ in range(max(len(one["x"]) for one in series)):
+            canvas.send_keys(Keys.ARROW_RIGHT)
+            spoken.add(page.execute_script(said))
+            canvas.send_keys(Keys.ARROW_LEFT, Keys.ARROW_RIGHT)
+            spoken.add(page.execute_script(said))
+        canvas.send_keys(*[Keys.ARROW_LEFT] * 9)
+        spoken.add(page.execute_script(said))
+        canvas.send_keys(Keys.ARROW_DOWN)
+    wanted = {
+        ", ".join(f"{n} = {v}" for n, v in known_of(one, place)["keys"].items())
+        for one in series
+        for place in range(len(one["x"]))
+    }
+    assert {text.partition(":")[0] for text in spoken} == wanted
+    canvas.send_keys(Keys.ENTER)
+    assert "Chosen point" in page.execute_script("return document.activeElement.textContent")
 
 
 def test_a_click_shows_the_rows_behind_a_point_and_how_to_replay_one(page, run):
-    known = point_at(page, 1, known_traces(page)[0], click=True)
+    known = point_at(page, 1, click=True)
     said = until(page, "return document.querySelectorAll('.chosen')[1].textContent")
     assert f"greedyexp replay {run} --where {known['where']}" in said
     page.execute_script(
@@ -176,27 +214,100 @@ def test_a_click_shows_the_rows_behind_a_point_and_how_to_replay_one(page, run):
     }
 
 
-def test_an_entry_of_the_legend_hides_its_lines(page):
-    entry = page.find_element("css selector", ".figure .legend button")
-    count = (
-        "return document.querySelector('.plot')._fullData.filter(t => t.visible === true).length"
+def test_scripts_of_others_are_blocked(page):
+    add = "document.head.append(Object.assign(document.createElement('script'), arguments[0]))"
+    for given in ({"textContent": "window.foreign = 1"}, {"src": "data:,window.foreign = 1"}):
+        page.execute_script(add, given)
+    page.execute_script("document.body.setAttribute('onclick', 'window.foreign = 1')")
+    page.execute_script("document.body.click()")
+    time.sleep(0.2)
+    assert page.execute_script("return window.foreign") is None
+    page.get_log("browser")
+
+
+def test_a_served_report_works_like_a_folder(browser, site, run):
+    files = [path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()]
+    with server_of(site, files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser.get_log("browser")
+        browser.get(f"http://127.0.0.1:{server.server_port}/")
+        browser.find_element("css selector", "#all-runs tbody a").click()
+        until(browser, READY, 2)
+        point_at(browser, 1, click=True)
+        until(browser, "return document.querySelectorAll('.chosen dl + button')[0]").click()
+        until(browser, "return document.querySelectorAll('.chosen tbody tr').length === 12")
+        assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+        server.shutdown()
+
+
+@pytest.mark.parametrize("press", ["click", "Enter"])
+def test_an_entry_of_the_legend_hides_its_lines_and_their_numbers(page, press):
+    from selenium.webdriver.common.keys import Keys
+
+    entry = page.find_element("css selector", ".figure [data-entry]")
+    act = entry.click if press == "click" else lambda: entry.send_keys(Keys.ENTER)
+    place = entry.get_attribute("data-entry")
+    shown = (
+        "return [...document.querySelectorAll(`.figure [data-entries~='${arguments[0]}']`)]"
+        ".slice(0, 1).filter(mark => getComputedStyle(mark).display !== 'none').length"
     )
-    before = page.execute_script(count)
-    entry.click()
+    own = [one for one in series_of(page, 0) if int(place) in one["entries"]]
+    assert own
+    assert page.execute_script(shown, place) == 1
+    act()
     assert entry.get_attribute("aria-pressed") == "false"
-    assert page.execute_script(count) < before
-    entry.click()
-    assert page.execute_script(count) == before
+    assert page.execute_script(shown, place) == 0
+    point_at(page, 0, series_of(page, 0).index(own[0]), 0)
+    keys = ", ".join(f"{n} = {v}" for n, v in known_of(own[0], 0)["keys"].items())
+    assert keys not in page.execute_script(HOVER)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert page.execute_script(shown, place) == 1
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    act()
+    assert page.execute_script(shown, place) == 1
 
 
-def test_zooming_by_buttons_and_back(page):
-    limits = "return [...document.querySelector('.plot')._fullLayout.yaxis.range]"
-    low, high = page.execute_script(limits)
+def test_zooming_by_buttons_and_by_dragging_and_back(page):
+    from selenium.webdriver import ActionChains
+
+    view = (
+        "return document.querySelector('.canvas svg').getAttribute('viewBox')"
+        ".split(' ').map(Number)"
+    )
+    whole = page.execute_script(view)
     page.execute_script("document.querySelector('.tools .in').click()")
-    inner = page.execute_script(limits)
-    assert inner[1] - inner[0] == pytest.approx((high - low) / 2)
+    assert page.execute_script(view)[2:] == pytest.approx([whole[2] / 2, whole[3] / 2])
     page.execute_script("document.querySelector('.tools .reset').click()")
-    assert page.execute_script(limits) == pytest.approx([low, high])
+    assert page.execute_script(view) == whole
+    figure = page.find_element("css selector", ".canvas svg")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+    actions = ActionChains(page)
+    actions.move_to_element_with_offset(figure, 0, 20).click_and_hold()
+    actions.move_by_offset(60, 40).release().perform()
+    # Units of a figure are points, of which 72 are 96 pixels.
+    assert page.execute_script(view)[2:] == pytest.approx([45, 30], abs=0.5)
+    actions = ActionChains(page)
+    actions.move_to_element_with_offset(figure, 0, 20).double_click().perform()
+    assert page.execute_script(view) == whole
+
+
+def test_a_figure_is_saved_without_the_state_of_the_page(page):
+    page.execute_script(
+        """
+        window.kept = [];
+        const made = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(t => kept.push(t)); return made(blob); };
+        HTMLAnchorElement.prototype.click = function () { kept.push(this.download); };
+        document.querySelector('.tools .in').click();
+        document.querySelector('.tools .save').click();
+        document.getElementById('save-rows').click();
+        """
+    )
+    name, figure = until(page, "return kept.length > 1 && kept.slice(0, 2)")
+    assert name == "phase_transition.svg"
+    root = ElementTree.fromstring(figure)
+    assert root.get("viewBox").startswith("0 0 ")
+    assert not [one for one in root.iter() if one.get("class") in ("ring", "frame")]
 
 
 def test_the_numbers_of_a_figure_are_a_table_that_sorts(page):
@@ -236,8 +347,7 @@ def test_no_page_has_an_error_or_asks_a_network(browser, site):
     for file in pages(site):
         opened(browser, file)
         browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
-        plots = len(browser.find_elements("css selector", ".plot"))
-        until(browser, f"return document.querySelectorAll('.js-plotly-plot').length === {plots}")
+        until(browser, READY, len(browser.find_elements("css selector", ".canvas")))
         time.sleep(0.2)
         assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
         messages = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
@@ -263,11 +373,7 @@ def test_axe_finds_nothing_serious(browser, site, theme):
         browser.execute_script(
             "document.querySelectorAll('details').forEach(d => { d.open = true })"
         )
-        plots = len(browser.find_elements("css selector", ".plot"))
-        browser.execute_script(
-            "document.querySelectorAll('.plot').forEach(plot => plot.scrollIntoView())"
-        )
-        until(browser, f"return document.querySelectorAll('.js-plotly-plot').length === {plots}")
+        until(browser, READY, len(browser.find_elements("css selector", ".canvas")))
         browser.execute_script(axe)
         found = browser.execute_async_script(
             "const done = arguments[0]; axe.run().then(result => done(result.violations))"

@@ -12,7 +12,11 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures.phase_transition.phase_transition import phase_transition
 from greedyexp.report import draw
-from greedyexp.results.columns import settings_of, with_panels
+from greedyexp.results.columns import refuse_pooled, settings_of, with_panels
+from greedyexp.results.comparisons import MetricStyle, compare
+from greedyexp.results.context import Context
+from greedyexp.results.curves import means, medians
+from greedyexp.results.successes import count
 from greedyexp.tables.comparison import comparison
 
 GAUSSIAN = {"generator": "gaussian", "p": 20, "n_samples": 20, "sparsity": 2}
@@ -405,3 +409,42 @@ def test_values_of_theta_with_the_same_number_of_samples_are_one_point():
     params = {name: field.default for name, field in part.parameters.model_fields.items()}
     params["of"] = "n_samples"
     assert with_panels(part, params, [settings], []) == params
+
+
+TWO_SIZES = pd.DataFrame(
+    [
+        {"p": p, "replicate": k, "algorithm": "omp", "status": "ok", "error": 0.5, "found": 1.0}
+        for p in (10, 20)
+        for k in range(3)
+    ]
+)
+OF_TEST = Context("t", "paper", 3, "", {"omp": "omp"}, {})
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        lambda rows: medians(rows, ["algorithm"], "error"),
+        lambda rows: means(rows, OF_TEST, ["algorithm"], "error"),
+        lambda rows: count(rows, {"omp": "found"}, ["algorithm"]),
+        lambda rows: compare(
+            rows.assign(s=2), OF_TEST, row="s", metrics={"error": MetricStyle()}, published={}
+        ),
+    ],
+)
+def test_no_estimate_is_over_several_settings(estimate):
+    with pytest.raises(ConfigError, match="average over the values of 'p'"):
+        estimate(TWO_SIZES)
+    estimate(TWO_SIZES[TWO_SIZES["p"] == 10])
+
+
+def test_a_replicate_has_one_row_at_each_point():
+    refuse_pooled(TWO_SIZES, ["p"])
+    references = [TWO_SIZES.assign(reference=name) for name in ("truth", "support")]
+    with pytest.raises(ConfigError, match="'reference'"):
+        refuse_pooled(pd.concat(references), ["p"])
+    with pytest.raises(ConfigError, match="equal rows of one replicate"):
+        refuse_pooled(pd.concat([TWO_SIZES, TWO_SIZES]), ["p"])
+    # The same number of samples restates theta.
+    both = pd.concat([TWO_SIZES.assign(theta=theta, n_samples=5) for theta in (0.5, 0.6)])
+    refuse_pooled(both, ["p", "n_samples"])

@@ -89,3 +89,29 @@ def test_a_configuration_edited_after_the_run_is_refused_likewise(tmp_path):
         draw(tmp_path)
     assert refused.value.place == f"{tmp_path / 'config.yaml'}: figures[1].epsilon_curve"
     assert (tmp_path / "figures" / "epsilon_curve.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "given"),
+    [
+        ("figures", "transition_threshold", {"x": "sparsity"}),
+        ("figures", "threshold_limit", {"x": "sparsity"}),
+        ("tables", "thresholds", {"rows": ["sparsity"]}),
+    ],
+)
+@pytest.mark.parametrize("of", ["size", "ridge"])
+def test_a_threshold_needs_new_data_at_every_value(kind, name, given, of):
+    """Values of a protocol key, or of a parameter of an algorithm, share their data sets."""
+    experiment = {
+        "name": "told",
+        "data": {"generator": "two_class_gaussian", "n_samples": 40, "p": 20,
+                 "sweep": {"sparsity": [2, 3]}},
+        "protocol": {"selection": {"sizes": [1, 2, 3]}},
+        "trials": 1,
+        "metrics": ["support"],
+        "algorithms": [{"foba_gdt": {"loss": "logistic", "sweep": {"ridge": [0.1, 0.2]}}}],
+        kind: [{name: {**given, "of": of, "success": SUPPORT}}],
+    }  # fmt: skip
+    with pytest.raises(ConfigError) as refusal:
+        load(experiment)
+    assert f"'{of}' is not swept by the data" in str(refusal.value)

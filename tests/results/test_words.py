@@ -1,11 +1,13 @@
 """Columns and values in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from greedyexp.experiment.design import design_of
 from greedyexp.results.context import Context, context_of
 from greedyexp.results.text import failures_text, group_text, sized_text, title_text
-from greedyexp.results.words import axis_label, level_text, metric_title, values_text
+from greedyexp.results.words import axis_label, level_text, metric_title, told_apart, values_text
 
 CONTEXT = Context("t", "paper", 1, "", {}, {})
 
@@ -31,6 +33,20 @@ CONTEXT = Context("t", "paper", 1, "", {}, {})
 )
 def test_numbers(value, text):
     assert level_text("kappa", value) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "texts"),
+    [
+        (["my_method", "my method"], ["my_method", "my method"]),
+        (["x_", "x"], ["x_", "x"]),
+        (["_x", "x", "y_z"], ["_x", "x", "y z"]),
+        (["a__b", "a_b"], ["a__b", "a_b"]),
+    ],
+)
+def test_names_that_would_look_alike_are_written_as_they_are(names, texts):
+    found = told_apart({name: name.replace("_", " ") for name in names})
+    assert [found[name] for name in names] == texts
 
 
 def test_words_and_columns():
@@ -72,6 +88,22 @@ def test_labels_that_are_identifiers_become_words():
     assert list(titles.values()) == ["FoBa-gdt, by sensor", "my way", "FoBa, EBIC-R"]
     context = context_of(design("rows", "uci_adl", **labels), [])
     assert group_text({"algorithm": "my_way", "p": 5}, context) == "my way at p = 5"
+
+
+def test_labels_and_words_that_differ_by_an_underscore_are_told_apart():
+    labels = {"my_way": "omp", "my way": "omp", "omp": "omp", "OMP": "omp", "other_way": "omp"}
+    context = replace(
+        context_of(design("rows", "uci_adl", **labels), []),
+        words={"data": ["a_b", "a b", "c_d"]},
+    )
+    assert list(context.titles.values()) == ["my_way", "my way", "omp", "OMP", "other way"]
+    shown = [group_text({"data": word}, context) for word in context.words["data"]]
+    assert shown == ["a_b", "a b", "c d"]
+
+
+def test_a_title_differs_from_the_texts_beside_it():
+    context = Context("t", "paper", 1, "", {}, {"a": "n", "n": "n", "b": "B"})
+    assert context.titled(["a", "n", "b"], "n") == {"a": "a", "n": "'n'", "b": "B"}
 
 
 def test_failures_are_mentioned_only_if_there_are_any():

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sqlite3
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,11 +14,13 @@ from scipy.special import expit
 from greedyexp import config as experiments
 from greedyexp import runner
 from greedyexp.core.errors import ConfigError
-from greedyexp.experiment.model import AdaptiveTrials, Point
+from greedyexp.experiment.model import Point
+from greedyexp.experiment.settings import AdaptiveTrials
 from greedyexp.runner.allocation import LocateRule, NarrowRule, series_of
 from greedyexp.runner.plan import Batches
 from greedyexp.runner.work import Item, Result
 from greedyexp.stats.crossing import crossing
+from greedyexp.stats.direction import trend
 from greedyexp.stats.proportions import confidence_sequence
 from greedyexp.stats.rising import rise_shown
 from greedyexp.stats.sequential import anytime_confidence, located_crossing
@@ -331,14 +334,23 @@ def test_batches_ask_for_more_only_when_every_result_is_there():
     assert batches.next(0.3, 500) == []
 
 
-def located(rule, probability, rng):
-    """Play a rule against Bernoulli outcomes; counts when it wants no more."""
+def located(rule, probability, rng, decisions=None):
+    """Play a rule against Bernoulli outcomes; counts when it wants no more.
+
+    Runs of one rule that share ``decisions`` make equal decisions once: many begin alike.
+    """
+    decisions = {} if decisions is None else decisions
     trials = rule.first(len(rule.values))
     successes = rng.binomial(trials, probability)
-    while ((wanted := rule.grown(trials, successes)) != trials).any():
+    while True:
+        state = (trials.tobytes(), successes.tobytes())
+        if state not in decisions:
+            decisions[state] = rule.grown(trials, successes)
+        wanted = decisions[state]
+        if (wanted == trials).all():
+            return trials, successes
         successes = successes + rng.binomial(wanted - trials, probability)
         trials = wanted
-    return trials, successes
 
 
 THETA = np.round(np.arange(0.4, 2.4001, 0.02), 2)
@@ -353,9 +365,9 @@ def covered(name: str, runs: int) -> float:
     """Share of runs whose interval holds the crossing."""
     rng = np.random.default_rng(5)
     rule = LocateRule(10, 400, THETA, 0.5, 0.02)
-    hits = 0
+    hits, decisions = 0, {}
     for _ in range(runs):
-        trials, successes = located(rule, CURVES[name](THETA), rng)
+        trials, successes = located(rule, CURVES[name](THETA), rng, decisions)
         fit = crossing(THETA, successes, trials, confidence=anytime_confidence(0.95), whole=True)
         assert (fit.high - fit.low) / 2 <= 0.02
         hits += fit.low <= 0.8123 <= fit.high
@@ -374,7 +386,8 @@ def test_a_located_curve_is_shown_to_rise_if_it_does(ceiling, shown):
     probability = ceiling * expit(20 * (THETA - 0.8))
     trials, successes = located(rule, probability, np.random.default_rng(2))
     assert rise_shown(THETA, successes, trials, sequential=True) == (True, shown)
-    assert (located_crossing(THETA, successes, trials, sequential=True).step is None) == shown
+    fit = located_crossing(THETA, successes, trials, "rising", sequential=True)
+    assert (fit.step is None) == shown
 
 
 @pytest.mark.parametrize(
@@ -433,3 +446,48 @@ def test_a_crossing_beyond_the_tested_points_is_bracketed(flipped):
     trials[[0, -1]] = 40
     wins[[0, -1]] = 0, 40
     assert LocateRule(10, 400, values, 0.5, 7.0).choose(trials, wins) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("count", [40, 41])
+def test_trials_of_a_falling_curve_are_the_mirror_image_of_those_of_a_rising_one(seed, count):
+    values = np.linspace(0.4, 2.4, count)
+    outcomes = np.random.default_rng(seed).random((400, count)) < expit(20 * (values - 0.8123))
+
+    def played(rule, outcomes):
+        trials = rule.first(count)
+        while True:
+            made = np.arange(400)[:, None] < trials
+            wanted = rule.grown(trials, (outcomes & made).sum(axis=0))
+            if np.array_equal(wanted, trials):
+                return trials
+            trials = wanted
+
+    rising = LocateRule(10, 400, values, 0.5, 0.03, "rising")
+    falling = replace(rising, values=-values[::-1], direction="falling")
+    assert np.array_equal(played(falling, outcomes[:, ::-1]), played(rising, outcomes)[::-1])
+
+
+@pytest.mark.parametrize("centre", [0.45, 0.8123, 1.4, 1.9, 2.35])
+@pytest.mark.parametrize("batch", [3, 10])
+def test_a_falling_curve_is_located_without_being_told_that_it_falls(centre, batch):
+    rule = LocateRule(batch, 200, THETA, 0.5, 0.03)
+    probability = expit(-20 * (THETA - centre))
+    trials, successes = located(rule, probability, np.random.default_rng(3))
+    assert trend(THETA, successes, trials) == "falling"
+    fit = located_crossing(THETA, successes, trials, "falling", sequential=True)
+    assert fit.low <= centre <= fit.high
+    # Without the direction, trials were spent on half of the values.
+    assert fit.high - fit.low <= 0.3
+    informed = replace(rule, direction="falling")
+    fewest, _ = located(informed, probability, np.random.default_rng(3))
+    assert trials.sum() <= 2 * fewest.sum()
+
+
+def test_the_rule_of_an_experiment_has_its_direction(adaptive):
+    told = {**LOCATE, "locate": {**LOCATE["locate"], "direction": "falling"}}
+    rules = {one.rule.direction for one in series_of(experiments.load(adaptive.settings(told)))}
+    assert rules == {"falling"}
+    wrong = {**LOCATE, "locate": {**LOCATE["locate"], "direction": "down"}}
+    with pytest.raises(ConfigError, match="direction"):
+        experiments.load(adaptive.settings(wrong))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 
@@ -32,7 +33,7 @@ def folder(tmp_path):
 
 
 def from_journal(folder, monkeypatch):
-    """Return the status as it is without the digest."""
+    """Return the status as it is without the digests of the manifest."""
     with monkeypatch.context() as patch:
         patch.setattr(folder_status, "_known_complete", lambda *_: False)
         return runner.status(folder)
@@ -58,6 +59,28 @@ def test_the_status_of_a_complete_run_is_that_of_its_journal(folder, monkeypatch
     assert vars(known) | {"seconds_spent": read.seconds_spent} == vars(read)
 
 
+@pytest.mark.parametrize("key", ["config", "installation", "journal"])
+def test_without_its_digest_the_journal_is_read(folder, monkeypatch, key):
+    """Manifests of version 0.2 have none."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest[key]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert loads(folder, monkeypatch)
+
+
+def test_edited_settings_are_read_from_the_journal(folder, monkeypatch):
+    config = folder / "config.yaml"
+    config.write_text(config.read_text() + "description: edited\n")
+    assert loads(folder, monkeypatch)
+
+
+def test_a_row_that_was_changed_is_read(folder, monkeypatch):
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
+        journal.execute("UPDATE outcomes SET checksum = checksum + 1")
+        journal.commit()
+    assert loads(folder, monkeypatch)
+
+
 def test_rows_that_are_gone_are_missed(folder):
     with closing(sqlite3.connect(folder / "journal.sqlite")) as journal:
         journal.execute("DELETE FROM outcomes WHERE key = (SELECT min(key) FROM outcomes)")
@@ -72,7 +95,7 @@ def test_edited_code_and_other_libraries_are_read_from_the_journal(folder, monke
         patch.setattr(folder_status, "package_digest", lambda: "edited")
         assert loads(folder, monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr("importlib.metadata.version", lambda _: "0.0")
+        patch.setattr(folder_status, "version_of", lambda _: "0.0")
         assert loads(folder, monkeypatch)
 
 
@@ -83,7 +106,7 @@ def test_a_damaged_journal_is_refused(folder):
 
 
 def test_a_run_that_was_killed_is_read_from_the_journal(folder, monkeypatch):
-    (folder / ".unfinished").mkdir()
+    (folder / ".next").mkdir()
     assert loads(folder, monkeypatch)
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import re
 import socket
 import sys
+import tempfile
 import threading
-import types
-import urllib.request
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from runner_lab import Laboratory
 
 from greedyexp.core.errors import UserError
 from greedyexp.datasets import places
+from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.dask import clusters, compatibility, connection, engine, remote
+from greedyexp.runner.dask.compatibility import Comparison
 from greedyexp.runner.fingerprint import InputFiles
 from greedyexp.runner.work import DataFiles, work_of
 
@@ -72,15 +73,10 @@ def test_other_versions_are_refused_before_work(lab, scheduler, monkeypatch):
     monkeypatch.setattr(engine, "own_versions", lambda work: real(work) | {"numpy": "1.0"})
     how = {"engine": "dask", "jobs": None, "scheduler": scheduler}
     with pytest.raises(
-        UserError, match=r"could differ: numpy 1\.0 here, .* and 1 more\."
-    ) as caught:
+        UserError, match=r"could differ: numpy 1\.0 here, .* on inproc://\S+, inproc://\S+\. "
+    ):
         lab.run(how=how)
-    assert "--allow-mixed" in str(caught.value)
     assert not lab.calls("ridge")
-    report = lab.run(how=how | {"allow_mixed": True})
-    assert report.done == report.total
-    mixed = manifest_of(lab.results)["mixed_versions"]
-    assert {(one["name"], one["here"]) for one in mixed} == {("numpy", "1.0")}
 
 
 def test_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path):
@@ -92,7 +88,7 @@ def test_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path):
     assert len(work.data) == 1
     assert compatibility.data_error(work, tmp_path) == ""
     data.write_text("x,y\n1,2\n")
-    assert "differs" in compatibility.data_error(work, tmp_path)
+    assert "differs from that of the main process" in compatibility.data_error(work, tmp_path)
     data.unlink()
     assert "there is no such data file" in compatibility.data_error(work, tmp_path)
 
@@ -103,8 +99,8 @@ def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, 
     needed = (DataFiles("digits_mfeat", {}, {}, True),)
     monkeypatch.setenv("GREEDYEXP_DATA", str(tmp_path))
     monkeypatch.setattr(places, "cache", lambda: tmp_path / "cache")
-    sentence = compatibility.data_error(replace(work, data=needed), tmp_path)
-    assert "the data set 'digits_mfeat' is neither in" in sentence
+    error = compatibility.data_error(replace(work, data=needed), tmp_path)
+    assert "the data set 'digits_mfeat' is neither in" in error
 
 
 @pytest.mark.parametrize(
@@ -112,27 +108,30 @@ def test_public_data_that_a_worker_lacks_are_refused_before_work(lab, tmp_path, 
     [
         ({"scheduler": ""}, "'' is neither the address of a scheduler nor a scheduler file"),
         ({"scheduler": "somewhere"}, "neither the address of a scheduler nor a scheduler file"),
+        ({"scheduler": "tcp://host"}, "neither the address of a scheduler nor a scheduler file"),
+        ({"scheduler": "tpc://x:1"}, "neither the address of a scheduler nor a scheduler file"),
         ({"scheduler": "tcp://x:1", "jobs": 2}, "a Dask cluster has its own"),
         ({"scheduler": "tcp://x:1", "engine": "processes"}, "has no use for `scheduler`"),
-        ({"allow_mixed": True, "engine": "serial"}, "has no use for `allow_mixed`"),
+        ({"cluster": "slurm.yaml", "engine": "serial"}, "has no use for `cluster`"),
     ],
 )
 def test_options_that_contradict_are_refused(lab, how, words):
     with pytest.raises(UserError, match=words):
         lab.run(how={"engine": "dask", "jobs": None} | how)
+    assert not lab.results.exists()
 
 
 @pytest.mark.parametrize("content", ["", "hello", "[1]", "{}", '{"address": 5}'])
 def test_a_file_without_an_address_is_no_scheduler_file(lab, tmp_path, content):
     file = tmp_path / "scheduler.json"
     file.write_text(content)
-    with pytest.raises(UserError, match=r"scheduler\.json: this is not a scheduler file"):
+    with pytest.raises(UserError, match=r"scheduler\.json' is neither .* nor a scheduler file"):
         lab.run(how={"engine": "dask", "jobs": None, "scheduler": str(file)})
+    assert not lab.results.exists()
 
 
 def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
-    monkeypatch.setattr(engine, "_CONNECT", 0.0)
-    monkeypatch.setattr(connection, "_ATTEMPT", 1.0)
+    monkeypatch.setattr(connection, "_CONNECT", 0.5)
     how = {"engine": "dask", "jobs": None, "scheduler": "tcp://127.0.0.1:1"}
     with pytest.raises(UserError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"):
         lab.run(how=how)
@@ -140,23 +139,104 @@ def test_a_scheduler_that_does_not_answer_is_a_sentence(lab, monkeypatch):
 
 def test_a_scheduler_that_accepts_and_never_answers_is_a_sentence(lab, monkeypatch):
     """As one that is suspended, or another program at its address."""
-    monkeypatch.setattr(engine, "_CONNECT", 0.0)
-    monkeypatch.setattr(connection, "_ATTEMPT", 0.5)
+    monkeypatch.setattr(connection, "_CONNECT", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        start = time.monotonic()
         with pytest.raises(UserError, match=f"{address}: no Dask scheduler answers"):
             lab.run(how={"engine": "dask", "jobs": None, "scheduler": address})
+        assert 2.0 < time.monotonic() - start < 3.9
 
 
-def test_the_dashboard_of_a_local_cluster_answers_at_the_address_that_is_printed():
-    with clusters.Local(1).opened() as arguments:
-        connected = connection.Connection(arguments, "test")
-        try:
-            # Its own page needs bokeh.
-            page = connected.dashboard.replace("status", "info/main/workers.html")
-            assert urllib.request.urlopen(page, timeout=10).status == 200
-        finally:
-            connected.close(remote.finish, "no run")
+def setup_of(lab, versions: dict[str, str] | None = None) -> remote.Setup:
+    sources = plugin_sources((str(lab.plugin),))
+    work = work_of(lab.experiment())
+    return remote.setup_of(work, sources, versions=versions or {})
+
+
+def test_a_connection_that_ends_before_it_is_complete_is_closed(lab):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(20)
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        pending = connection.Connection(
+            {"address": address}, address, setup_of(lab), announce=False
+        )
+        with silent.accept()[0] as peer:
+            peer.settimeout(20)
+            pending.close()
+            while peer.recv(4096):
+                pass
+        assert not pending._thread.is_alive()
+
+
+def test_an_error_of_the_connection_ends_the_run(lab, scheduler, monkeypatch):
+    """Of any kind: the look at the number of threads must not end unnoticed."""
+    monkeypatch.setattr(connection, "_PERIOD", "soon")
+    with pytest.raises(UserError, match=r"the Dask scheduler was lost \(TypeError: "):
+        lab.run(trials=200, how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+
+
+def test_what_a_batch_leaves_out_is_computed_again(lab, scheduler, monkeypatch):
+    """As when Dask moves a task that has begun, and asks for it again."""
+    real = remote._Run.compute
+    monkeypatch.setattr(remote._Run, "compute", lambda *args: real(*args)[:1])
+    serial = lab.run(folder=lab.folder / "out/lab/quick")
+    report = lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+    assert report.computed == report.done == report.total
+    assert report.csv.read_bytes() == serial.csv.read_bytes()
+
+
+def test_a_worker_forgets_a_run_whose_client_was_killed(lab, scheduler, monkeypatch, tmp_path):
+    async def killed(*_):
+        pass
+
+    monkeypatch.setattr(connection.Connection, "_finish", killed)
+    monkeypatch.setattr(remote, "_IDLE_LIMIT", 1.0)
+    monkeypatch.setattr(remote, "_runs", {})
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
+    (run,) = remote._runs.values()
+    end = time.monotonic() + 30
+    while remote._runs or list(tmp_path.glob("greedyexp-*")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert not run._engines
+
+
+def test_a_run_does_not_wait_for_the_comparison_of_another(lab, monkeypatch):
+    slow, waiting = threading.Event(), threading.Event()
+
+    def compared(setup):
+        if setup.run == "slow":
+            waiting.set()
+            assert slow.wait(30)
+        return Comparison([], "refused")
+
+    def compare(name: str) -> str:
+        with remote._entered(name) as run:
+            return run.compare(replace(setup, run=name)).error
+
+    setup = setup_of(lab)
+    monkeypatch.setattr(remote, "comparison_of", compared)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(compare, "slow")
+        assert waiting.wait(30)
+        assert pool.submit(compare, "quick").result(timeout=20) == "refused"
+        slow.set()
+        assert first.result(timeout=20) == "refused"
+
+
+def test_a_refusal_names_all_workers_within_a_bound():
+    different = Comparison(["numpy 1.0 here, 2.0"], "")
+    many = {f"tcp://{number}": different for number in range(40)}
+    error = compatibility.refusal(many)
+    assert "numpy 1.0 here, 2.0 on tcp://0, tcp://1, " in str(error)
+    assert "and 24 more" in str(error)
+    lacking = {"tcp://a": Comparison([], "no file."), "tcp://b": Comparison([], "no file.")}
+    error = compatibility.refusal(lacking)
+    assert str(error) == "the Dask workers tcp://a, tcp://b cannot compute: no file."
+    error = compatibility.refusal({"tcp://a": ImportError("gone")})
+    assert "the Dask worker tcp://a cannot compute: ImportError: gone. Install" in str(error)
 
 
 def test_without_dask_the_extra_is_named(lab, monkeypatch):
@@ -174,66 +254,6 @@ options:
   queue: long
   walltime: "04:00:00"
 """
-
-
-class KubeCluster:
-    """Like that of dask-kubernetes, which asks Kubernetes for a scheduler when it is created."""
-
-    _instances: ClassVar[list[KubeCluster]] = []
-
-    def __init__(self, name="dask", image="dask", fails=False):
-        self.shutdown_on_close, self.closed, self.workers = True, False, 0
-        self._instances.append(self)
-        if fails:
-            raise ValueError("Unable to find valid credentials")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def close(self, timeout=0):
-        self.closed = True
-
-    def scale(self, count):
-        self.workers = count
-
-
-@pytest.fixture
-def kubernetes(monkeypatch, tmp_path):
-    operator = types.ModuleType("dask_kubernetes.operator")
-    operator.KubeCluster = KubeCluster
-    monkeypatch.setattr(KubeCluster, "_instances", [])
-    monkeypatch.setitem(sys.modules, "dask_kubernetes", types.ModuleType("dask_kubernetes"))
-    monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", operator)
-
-    def started(options: dict) -> clusters.Started:
-        path = tmp_path / "cluster.yaml"
-        path.write_text(json.dumps({"kind": "kubernetes", "jobs": 3, "options": options}))
-        return clusters.Started(path)
-
-    return started
-
-
-def test_pods_are_asked_for(kubernetes):
-    with kubernetes({"name": "greedy", "image": "own"}).opened() as arguments:
-        assert arguments["address"].workers == 3
-    assert arguments["address"].closed
-
-
-def test_a_kubernetes_that_fails_is_closed_and_a_sentence(kubernetes):
-    with pytest.raises(UserError, match=r"cluster\.yaml: KubeCluster .* valid credentials\."):
-        kubernetes({"fails": True}).create()
-    (cluster,) = KubeCluster._instances
-    # Otherwise it is closed again at exit.
-    assert cluster.closed
-    assert not cluster.shutdown_on_close
-
-
-def test_an_option_of_pods_that_does_not_exist_is_named(kubernetes):
-    with pytest.raises(UserError, match=r"no option 'nam'.* 'name'"):
-        kubernetes({"nam": "greedy"})
 
 
 def test_a_cluster_file_becomes_the_script_of_a_batch_job(tmp_path):
@@ -275,37 +295,11 @@ def test_values_that_a_cluster_cannot_be_started_with_are_a_sentence(tmp_path, v
         clusters.Started(path).create()
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-def test_a_job_that_the_batch_system_rejects_ends_the_run(lab, tmp_path, monkeypatch, capfd, jobs):
-    """All jobs, or only the last of three."""
-    sbatch, scancel = tmp_path / "bin/sbatch", tmp_path / "bin/scancel"
-    sbatch.parent.mkdir()
-    sbatch.write_text(
-        "#!/bin/bash\n"
-        f"if ! grep -q 'SLURMCluster-{jobs - 1}' $1; then echo Submitted batch job 7; exit; fi\n"
-        "echo 'sbatch: error: invalid partition specified: long' >&2\nexit 1\n"
-    )
-    scancel.write_text(f"#!/bin/bash\necho $1 >> {tmp_path}/cancelled\n")
-    for script in (sbatch, scancel):
-        script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{sbatch.parent}:{os.environ['PATH']}")
-    path = tmp_path / "cluster.yaml"
-    path.write_text(CLUSTER.replace("jobs: 4", f"jobs: {jobs}"))
-    words = r"cluster\.yaml: the batch system rejected a job: sbatch: error: invalid partition"
-    with pytest.raises(UserError, match=words):
-        lab.run(how={"engine": "dask", "jobs": None, "cluster": path})
-    assert "Traceback" not in capfd.readouterr().err
-    cancelled = (tmp_path / "cancelled").read_text().split() if jobs > 1 else []
-    assert cancelled == ["7"] * (jobs - 1)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ("kind: slurm", "kind: slrum", r"cluster\.yaml:1: .*slurm"),
         ("jobs: 4", "jobs: 0", r"cluster\.yaml:2: "),
-        ("  queue: long", "  quueue: long", r"cluster\.yaml:6: SLURMCluster has no.*'queue'"),
-        ("  queue: long", "  asynchronous: true", r"cluster\.yaml:6: SLURMCluster has no option"),
         ("jobs: 4", "jbos: 4", r"cluster\.yaml:2: unknown key 'jbos'"),
     ],
 )
@@ -316,42 +310,28 @@ def test_mistakes_in_a_cluster_file_are_placed(tmp_path, old, new, words):
         clusters.Started(path)
 
 
-def test_a_batch_that_arrives_as_the_run_is_left_is_computed_again(monkeypatch):
-    run = object.__new__(remote._Run)
-    run._lock, run._busy, run._left = threading.Lock(), 0, False
-    monkeypatch.setattr(run, "end", lambda: None)
-    monkeypatch.setattr(remote, "_runs", {"run": run})
-    monkeypatch.setattr(remote, "_cancelled", lambda: lambda: False)
-    known = dict(remote._runs)
-    run._leave()
-    assert remote._runs == {}
-    # As if this thread had found the run just before it was left.
-    monkeypatch.setattr(remote, "_runs", known)
-    assert remote.compute("run", pickle.dumps([])).results is None
-    run._busy, run._left = 1, False
-    run._leave()
-    assert not run._left
-
-
-def test_what_a_worker_leaves_out_is_computed_again(lab, scheduler, monkeypatch):
-    """As when it is rid of the run while it computes."""
-    real, calls = remote._Run.compute, []
-
-    def compute(self, batch, cancelled):
-        calls.append(batch)
-        first = batch is calls[0]
-        results = real(self, batch, cancelled)
-        return results[:1] if first else results
-
-    monkeypatch.setattr(remote._Run, "compute", compute)
-    serial = lab.run(folder=lab.folder / "out/lab/quick")
-    report = lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
-    assert report.csv.read_bytes() == serial.csv.read_bytes()
-
-
 @pytest.mark.deep
-def test_a_worker_that_has_forgotten_the_run_is_asked_again(lab, scheduler, monkeypatch):
+def test_a_worker_whose_processes_have_ended_starts_others(lab, scheduler, monkeypatch):
     monkeypatch.setattr(remote, "_IDLE_LIMIT", 0.0)
     serial = lab.run(folder=lab.folder / "out/lab/quick")
     report = lab.run(how={"engine": "dask", "jobs": None, "scheduler": scheduler})
     assert report.csv.read_bytes() == serial.csv.read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_local_cluster_listens_on_the_loopback_only():
+    def listening() -> set[str]:
+        links = [f"/proc/self/fd/{number}" for number in range(1000)]
+        own = {os.readlink(link) for link in links if os.path.islink(link)}
+        lines = [
+            line.split()
+            for name in ("tcp", "tcp6")
+            for line in Path("/proc/net", name).read_text().splitlines()[1:]
+        ]
+        return {line[1] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in own}
+
+    others = listening()
+    with clusters.Local(2).opened():
+        addresses = listening() - others
+    assert addresses
+    assert {address.partition(":")[0] for address in addresses} == {"0100007F"}

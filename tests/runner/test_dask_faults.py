@@ -16,7 +16,6 @@ from dask_processes import Cluster
 from runner_lab import Laboratory, rows_of
 
 from greedyexp.core.errors import UserError
-from greedyexp.runner.dask import connection, engine
 
 pytestmark = pytest.mark.deep
 
@@ -73,8 +72,10 @@ def finish(lab, run: subprocess.Popen, code: int = 0) -> str:
 
 
 def require_same_table(lab, **changes) -> None:
-    """The table equals that of the serial engine, which then computes it, too."""
-    report = lab.run(**changes, folder=lab.folder / "serial/lab/quick")
+    """The table equals that of the serial engine, which then computes it without the pauses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "sleep", lambda _: None)
+        report = lab.run(**changes, folder=lab.folder / "serial/lab/quick")
     assert (lab.results / "lab.csv").read_bytes() == report.csv.read_bytes()
 
 
@@ -116,41 +117,7 @@ def test_the_nanny_is_killed(lab, cluster):
     require_same_table(lab, **settings(lab))
 
 
-def test_the_scheduler_is_restarted(lab, cluster):
-    cluster.start_worker()
-    run = start_run(lab, cluster.address, **settings(lab))
-    wait_for_replicates(lab, 25)
-    cluster.scheduler.kill()
-    time.sleep(5)
-    cluster.start_scheduler()
-    cluster.start_worker()
-    output = finish(lab, run)
-    assert output.count("connection to the Dask scheduler is lost") == 1
-    assert repeated(lab) <= 2 * _BATCH
-    require_same_table(lab, **settings(lab))
-
-
-def test_the_scheduler_is_suspended(lab, cluster, monkeypatch, capsys):
-    monkeypatch.setattr(connection, "_SILENCE", 3.0)
-    cluster.start_worker()
-
-    def suspend() -> None:
-        wait_for_replicates(lab, 25)
-        cluster.scheduler.send_signal(signal.SIGSTOP)
-        time.sleep(10)
-        cluster.scheduler.send_signal(signal.SIGCONT)
-
-    thread = threading.Thread(target=suspend)
-    thread.start()
-    lab.run(**settings(lab), how={"engine": "dask", "jobs": None, "scheduler": cluster.address})
-    thread.join()
-    assert capsys.readouterr().err.count("connection to the Dask scheduler is lost") == 1
-    assert repeated(lab) <= 2 * _BATCH
-    require_same_table(lab, **settings(lab))
-
-
-def test_the_scheduler_never_comes_back(lab, cluster, monkeypatch):
-    monkeypatch.setattr(engine, "_PATIENCE", 2.0)
+def test_a_lost_scheduler_ends_the_run(lab, cluster):
     cluster.start_worker()
 
     def kill() -> None:
@@ -237,7 +204,7 @@ def test_a_replicate_that_kills_its_worker_becomes_an_error_alone(lab, cluster):
     draws = {float(line.split()[-1]) for line in lab.calls("data")}
     assert len(rows) == 40
     assert len(failed) == sum(draw < 0.06 for draw in draws) > 0
-    assert all("3 Dask workers died while computing it" in row for row in failed)
+    assert all("the Dask workers died that computed it" in row for row in failed)
 
 
 def test_a_stuck_kernel_costs_no_worker(lab, cluster):

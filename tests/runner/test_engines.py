@@ -11,7 +11,7 @@ from runner_lab import Laboratory
 
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner import session
-from greedyexp.runner.engine import Engine, Interruption, SerialEngine
+from greedyexp.runner.engine import Engine, Interruption, SerialEngine, results_of
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine
@@ -35,7 +35,8 @@ def collect(engine, lab, items, *, interruption=None, **changes) -> list[Result]
     expected = sum(len(item.algorithms) for item in items)
     batches = iter([[item] for item in items])
     results = []
-    for some in engine.results(
+    for some in results_of(
+        engine,
         work,
         lambda: next(batches, []),
         expected=expected,
@@ -75,7 +76,9 @@ def test_an_engine_that_is_halted_starts_nothing_new(lab, engine):
     work = work_of(lab.experiment())
     given = iter([[item] for item in items_of(lab, 50)])
     count = 0
-    for some in engine.results(work, lambda: next(given), expected=100, interruption=interruption):
+    for some in results_of(
+        engine, work, lambda: next(given), expected=100, interruption=interruption
+    ):
         count += len(some)
         interruption.soon = count >= 4
     assert 4 <= count <= 12
@@ -98,8 +101,8 @@ def test_what_a_dead_worker_had_not_begun_is_done_by_another(lab):
     work = work_of(lab.experiment(**changes))
     batches = iter([items_of(lab, 8, (0,))])
     results = []
-    for some in ProcessesEngine(1).results(
-        work, lambda: next(batches, []), expected=8, interruption=Switch()
+    for some in results_of(
+        ProcessesEngine(1), work, lambda: next(batches, []), expected=8, interruption=Switch()
     ):
         results += some
     assert sorted(result.replicate for result in results) == list(range(8))
@@ -204,16 +207,68 @@ class Instant(Engine):
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
+        self._batch: list[Item] = []
 
-    def results(self, work, next_batch, *, expected, interruption):
+    @property
+    def free(self):
+        return not self._batch
+
+    @property
+    def busy(self):
+        return bool(self._batch)
+
+    def start(self, work, expected, guard):
+        pass
+
+    def submit(self, batch):
+        self.sizes.append(len(batch))
+        self._batch = batch
+
+    def wait(self):
         outcome = Outcome(Status.ERROR, "x" * 400)
-        while batch := next_batch():
-            self.sizes.append(len(batch))
-            yield [
-                Result(item.point, item.replicate, algorithm, outcome, {"n": item.replicate})
-                for item in batch
-                for algorithm in item.algorithms
-            ]
+        batch, self._batch = self._batch, []
+        return [
+            Result(item.point, item.replicate, algorithm, outcome, {"n": item.replicate})
+            for item in batch
+            for algorithm in item.algorithms
+        ]
+
+    def stop(self):
+        pass
+
+    def end(self):
+        pass
+
+
+class Stopped(Instant):
+    """Gives half of the replicates while SIGTERM arrives, and the rest when asked again."""
+
+    def __init__(self, switch: Switch) -> None:
+        super().__init__()
+        self._switch = switch
+
+    def wait(self):
+        self._switch.soon = self._switch.now = True
+        half = len(self._batch) // 2 or 1
+        self._batch, rest = self._batch[:half], self._batch[half:]
+        results = super().wait()
+        self._batch = rest
+        return results
+
+
+def test_a_signal_that_stops_at_once_keeps_the_results_that_have_arrived(lab):
+    switch = Switch()
+    batch = items_of(lab, 4, (0,))
+    results = []
+    for some in results_of(
+        Stopped(switch),
+        work_of(lab.experiment()),
+        lambda: batch,
+        expected=len(batch),
+        interruption=switch,
+    ):
+        results += some
+    assert [result.replicate for result in results] == [0, 1, 2]
 
 
 @pytest.mark.deep

@@ -23,7 +23,9 @@ ALL = 24
 
 READING = '''
 
-@generator("TAG_reading", provides=("truth",), reads=lambda path, n: [path])
+@generator(
+    "TAG_reading", provides=("truth",), reads=lambda path, n: [path], left_out=lambda path, n: None
+)
 def reading(rng, *, path: str, n: int = 12):
     """Rows around the number in a file."""
     X = rng.standard_normal((n, 2))

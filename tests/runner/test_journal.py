@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -159,6 +160,34 @@ def test_damage_to_a_value_is_found_when_it_is_read(filled):
         assert journal.entries([key(5)])[key(5)].outcome.rows[0]["error"] == 5 / 7
         with pytest.raises(StorageError, match="checksum"):
             journal.entries([key(77)])
+
+
+@pytest.mark.parametrize("column", ["seconds", "fit_seconds", "message", "rows"])
+def test_damage_to_any_cell_is_found_when_it_is_read(filled, column):
+    damaged = {"message": "x'ff'", "rows": "CAST(x'ff' AS TEXT)"}.get(column, "0.5")
+    with closing(sqlite3.connect(filled / NAME)) as db, db:
+        db.execute(f"UPDATE outcomes SET {column} = {damaged} WHERE key = ?", [key(5)])
+    with Journal(filled) as journal, pytest.raises(StorageError, match="the journal cannot be"):
+        journal.entries([key(5)])
+
+
+def test_a_journal_whose_checksums_leave_out_the_seconds_is_read_and_continued(filled):
+    with closing(sqlite3.connect(filled / NAME)) as db, db:
+        for number in range(200):
+            texts = db.execute(
+                "SELECT status, message, facts, rows FROM outcomes WHERE key = ?", [key(number)]
+            ).fetchone()
+            db.execute(
+                "UPDATE outcomes SET checksum = ? WHERE key = ?",
+                [zlib.crc32("\0".join(texts).encode()), key(number)],
+            )
+        db.execute("UPDATE meta SET value = '2' WHERE name = 'schema'")
+    for read_only in (True, False):
+        with Journal(filled, read_only=read_only) as journal:
+            assert journal.entries([key(5)])[key(5)].seconds == 0.25
+    with Journal(filled) as journal:
+        journal.add([entry(300, error=1.0)])
+        assert len(journal.entries([key(5), key(300)])) == 2
 
 
 def test_a_status_that_does_not_exist_is_damage(tmp_path):

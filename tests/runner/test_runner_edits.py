@@ -20,7 +20,7 @@ def scaled(problem):
 '''
 
 READING = '''
-@generator("TAG_reading", reads=lambda path: [path])
+@generator("TAG_reading", reads=lambda path: [path], left_out=lambda path: None)
 def reading(rng, *, path: str):
     """Rows around the number in a file."""
     X = rng.standard_normal((12, 2))
@@ -30,11 +30,11 @@ def reading(rng, *, path: str):
 @algorithm("TAG_rewriting")
 def rewriting(problem, *, path: str, at: int):
     """Writes another number into the file when it is called for that time."""
-    with open(path + ".calls", "a+") as calls:
+    with open(path + ".calls", "a") as calls:
         calls.write("x")
-        calls.seek(0)
-        if len(calls.read()) == at:
-            open(path, "w").write("2")
+    # Its size is not noticed as a read of the file.
+    if os.path.getsize(path + ".calls") == at:
+        open(path, "w").write("2")
     return np.zeros((2, 1))
 '''
 

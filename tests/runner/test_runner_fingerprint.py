@@ -157,6 +157,15 @@ def test_the_code_of_every_part_is_in_the_key(lab, monkeypatch, part):
     assert key(experiment) != before
 
 
+def edit_loss(monkeypatch, name):
+    of_function, edited = code_version.of_function, registry.find("loss", name).function
+    monkeypatch.setattr(
+        code_version,
+        "of_function",
+        lambda function, known: of_function(function, known) + "edited" * (function is edited),
+    )
+
+
 @pytest.mark.parametrize(("loss", "counts"), [("logistic", True), ("absolute", False)])
 def test_the_code_of_the_loss_that_a_row_names_is_in_the_key(lab, monkeypatch, loss, counts):
     # The loss takes classes, which the data of the laboratory have not; keys ask for no data.
@@ -164,25 +173,15 @@ def test_the_code_of_the_loss_that_a_row_names_is_in_the_key(lab, monkeypatch, l
     named = dataclasses.replace(spec, params={**spec.params, "loss": "logistic"})
     experiment = dataclasses.replace(lab.experiment(), algorithms=[named])
     before = key(experiment)
-    monkeypatch.setattr(
-        code_version, "of_module", lambda name, known: f"{name.endswith(f'.{loss}')}"
-    )
-    one = key(experiment)
-    monkeypatch.setattr(code_version, "of_module", lambda name, known: "False")
-    assert (key(experiment) != one) == counts
-    assert before not in (one, key(experiment))
+    edit_loss(monkeypatch, loss)
+    assert (key(experiment) != before) == counts
 
 
 def test_a_plugin_that_binds_losses_depends_on_all_of_them(lab, monkeypatch):
     lab.plugin.write_text("from greedyexp.losses.binding import bind\n" + lab.plugin.read_text())
     experiment = lab.experiment(algorithms=[f"{lab.tag}_ridge"])
     before = key(experiment)
-    of_module = code_version.of_module
-    monkeypatch.setattr(
-        code_version,
-        "of_module",
-        lambda name, known: of_module(name, known) + ("edited" * name.endswith(".hinge")),
-    )
+    edit_loss(monkeypatch, "hinge")
     assert key(experiment) != before
 
 
@@ -349,8 +348,8 @@ def keys_with_edit(lab, monkeypatch, name, algorithms):
     before = [key(experiment, algorithm=k) for k in range(count)]
     read = code_version._read
 
-    def edited(path, changed, size):
-        source = read(path, changed, size)
+    def edited(path, content):
+        source = read(path, content)
         return dataclasses.replace(source, version="edited") if path.name == name else source
 
     monkeypatch.setattr(code_version, "_read", edited)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import gzip
@@ -17,9 +18,10 @@ import numpy as np
 import pytest
 from runner_lab import Laboratory, rows_of
 
+from greedyexp.core import files
 from greedyexp.core.errors import StorageError
-from greedyexp.runner import files, manifest, output
-from greedyexp.runner.files import folder_lock
+from greedyexp.core.files import folder_lock
+from greedyexp.runner import manifest, output
 from greedyexp.runner.rows import cell
 
 
@@ -32,7 +34,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from greedyexp.runner.rows import cell
-from greedyexp.runner.files import folder_lock
+from greedyexp.core.files import folder_lock
 with folder_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(1000)
@@ -86,10 +88,10 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(lab):
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 def test_a_folder_without_permission_or_space_is_a_clear_error(lab, monkeypatch, code):
-    def refused(path, *_):
+    def refused(path, *_, **__):
         raise OSError(code, os.strerror(code), path)
 
-    monkeypatch.setattr("greedyexp.runner.files.os.open", refused)
+    monkeypatch.setattr("greedyexp.core.files.os.open", refused)
     with pytest.raises(StorageError, match=os.strerror(code)):
         lab.run()
 
@@ -104,6 +106,21 @@ def test_a_damaged_journal_ends_the_run_and_keeps_the_table(lab):
     assert (lab.results / "lab.csv").read_bytes() == table
     (lab.results / "journal.sqlite").unlink()
     assert lab.run().csv.read_bytes() == table
+
+
+def test_rows_that_a_damaged_journal_hides_are_no_success(lab):
+    """A changed bit in the key of a row leaves the rest of the file readable."""
+    lab.run(trials=6)
+    path, table = lab.results / "journal.sqlite", lab.results / "lab.csv"
+    kept = table.read_bytes()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        keys = [key for (key,) in database.execute("SELECT key FROM outcomes")]
+    content = bytearray(path.read_bytes())
+    content[content.find(keys[len(keys) // 2])] ^= 0x80
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match=r"not found in the journal, which is damaged"):
+        lab.run(trials=6)
+    assert table.read_bytes() == kept
 
 
 def test_a_disk_that_fills_up_during_a_run_keeps_what_was_there(lab):

@@ -180,6 +180,20 @@ def test_a_folder_without_a_manifest_is_read_with_a_note(call, copied, tmp_path)
         assert "has no manifest.json, so it cannot be checked" in done.stderr
 
 
+def test_a_manifest_without_digests_is_noted(call, copied, tmp_path):
+    manifest = json.loads((copied / "manifest.json").read_text())
+    del manifest["digests"]
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    for command in (["verify", "copy"], ["plot", "copy"], ["compare", copied, copied]):
+        done = call(*command, cwd=tmp_path / "elsewhere")
+        words = "has no digests in its manifest.json, so it cannot be checked whether its files"
+        assert words in " ".join((done.stdout + done.stderr).split())
+    made = call("report", "copy", "--out", "site", cwd=tmp_path / "elsewhere")
+    assert made.returncode == 0, made.stderr
+    pages = [path.read_text() for path in (tmp_path / "elsewhere/site").rglob("*.html")]
+    assert any(words in page for page in pages)
+
+
 def test_json_writes_nothing(call, copied, tmp_path):
     (copied / "claims.json").unlink()
     done = call("verify", "copy", "--json", cwd=tmp_path / "elsewhere")

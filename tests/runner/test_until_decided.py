@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 import yaml
 from runner_lab import Laboratory
+from scipy.stats import binomtest
 
 import greedyexp
 from greedyexp import config as experiments
 from greedyexp import report, runner
 from greedyexp.core.errors import ConfigError
 from greedyexp.report.site.run_page import run_page
-from greedyexp.report.source import read_source
-from greedyexp.runner import session
-from greedyexp.stats.proportions import wilson
+from greedyexp.runner import session, work
+from greedyexp.runner.run_contents import read_run
 
 MOST = 48
 
@@ -191,15 +191,15 @@ def test_intervals_are_those_of_a_fixed_number_of_trials(lab):
     frame = pd.read_csv(done.csv)
     rows = frame[(frame["n"] == 8) & frame["algorithm"].str.endswith("ridge")]
     wins = rows["sign_support"].head(found["trials"]).sum()
-    ends = wilson(wins, found["trials"], confidence=found["confidence"])
-    assert [found["low"], found["high"]] == pytest.approx([float(end) for end in ends], abs=1e-7)
+    ends = binomtest(int(wins), found["trials"]).proportion_ci(found["confidence"])
+    assert [found["low"], found["high"]] == pytest.approx(list(ends), abs=1e-7)
 
 
 def test_figures_know_the_looks(lab):
-    context = read_source(run(lab).csv.parent).context
+    context = read_run(run(lab).csv.parent).context
     assert (context.adaptive, context.placed, context.looks) == (True, False, 4)
     assert context.confidence == 0.9875
-    fixed = read_source(lab.run().csv.parent).context
+    fixed = read_run(lab.run().csv.parent).context
     assert (fixed.adaptive, fixed.looks, fixed.confidence) == (False, 0, 0.95)
 
 
@@ -337,7 +337,7 @@ def test_impossible_requests_are_refused(lab, changes, options, message):
 def test_shards_and_time_limits_of_other_runs_are_refused(lab):
     with pytest.raises(ConfigError, match="shard 1/2: adaptive trials depend"):
         run(lab, how={"shard": runner.Shard.parse("1/2")})
-    with pytest.raises(ConfigError, match="time limit for the whole run"):
+    with pytest.raises(ConfigError, match="until the claims are decided"):
         lab.run(how={"max_time": 5.0})
 
 
@@ -345,7 +345,7 @@ def test_shards_and_time_limits_of_other_runs_are_refused(lab):
     ("given", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("0.5h", 1800)]
 )
 def test_durations(given, seconds):
-    assert runner.seconds_of(given) == seconds
+    assert work.seconds_of(given) == seconds
 
 
 @pytest.mark.parametrize(
@@ -353,32 +353,41 @@ def test_durations(given, seconds):
 )
 def test_other_durations_are_refused(given):
     with pytest.raises(ConfigError, match="is not a duration"):
-        runner.seconds_of(given)
+        work.seconds_of(given)
 
 
+@pytest.mark.parametrize("until_decided", [True, False])
 @pytest.mark.parametrize(
-    ("test_fraction", "tuning", "copies"),
-    [(0.0, "end", True), (0.3, "end", False), (0.0, "cv", False)],
+    ("data", "algorithm", "refusal"),
+    [
+        ({}, {"lasso": {"tuning": "end"}}, "the same rows in every replicate"),
+        # Folds of cross-validation differ, but the rows do not.
+        ({}, {"lasso": {"tuning": "cv"}}, "the same rows in every replicate"),
+        ({"test_fraction": 0.3}, {"lasso": {"tuning": "end"}}, None),
+        ({"resample": "halves"}, {"lasso": {"tuning": "end"}}, None),
+        ({"resample": "bootstrap"}, {"lasso": {"tuning": "end"}}, None),
+    ],
 )
-def test_copies_of_one_data_set_are_refused(tmp_path, test_fraction, tuning, copies):
-    rng = np.random.default_rng(0)
-    columns = rng.standard_normal((30, 3))
-    frame = pd.DataFrame(columns, columns=["a", "b", "y"])
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    path = str(tmp_path / "d.csv")
+def test_replicates_with_the_same_rows_are_refused(
+    tmp_path, data, algorithm, refusal, until_decided
+):
+    columns = np.random.default_rng(0).standard_normal((30, 3))
+    pd.DataFrame(columns, columns=["a", "b", "y"]).to_csv(tmp_path / "d.csv", index=False)
     settings = {
         "name": "own",
         "trials": 2,
-        "data": {"generator": "file", "path": path, "test_fraction": test_fraction},
-        "algorithms": [{"lasso": {"tuning": tuning}}],
+        "data": {"generator": "file", "path": str(tmp_path / "d.csv"), **data},
+        "algorithms": [algorithm],
         "metrics": ["row_support_size"],
         "claims": [{"id": "c", "quote": "q", "test": "mean(lasso, row_support_size) > 1"}],
     }
-    experiment = experiments.load(settings, until_decided=True)
+    if refusal:
+        with pytest.raises(ConfigError, match=refusal) as refused:
+            experiments.load(settings, until_decided=until_decided)
+        assert "trials: 1, or draw rows with test_fraction or resample" in refused.value.remedy
+        assert experiments.load(settings | {"trials": 1}).trials == 1
+        return
+    experiment = experiments.load(settings, until_decided=until_decided)
     options = runner.RunOptions(engine="serial", progress=False)
-    if copies:
-        with pytest.raises(ConfigError, match="data: the data of 'file' are the same in every"):
-            runner.run(experiment, tmp_path / "results", options)
-        assert not (tmp_path / "results").exists()
-    else:
-        assert runner.run(experiment, tmp_path / "results", options).done >= 2
+    # More splits of one table decide nothing, so a run until decided stops at the first look.
+    assert runner.run(experiment, tmp_path / "results", options).done == 2

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from greedyexp.stats.looks import Looks
-from greedyexp.stats.multiplicity import ALPHA, holm
+from greedyexp.stats.level import ALPHA
+from greedyexp.stats.multiplicity import Looks, holm
 
 LOOKS = Looks(25)
 

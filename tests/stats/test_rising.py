@@ -70,7 +70,7 @@ def test_a_level_and_a_reflection():
 
 def test_a_curve_that_ends_below_the_level_has_no_upper_end():
     wins = [0, 0, 12, 17, 19, 20, 22, 23]
-    assert located_crossing(X, wins, TRIALS, sequential=False).high == np.inf
+    assert located_crossing(X, wins, TRIALS, "rising", sequential=False).high == np.inf
     assert crossing(X, wins, TRIALS).high < np.inf
 
 
@@ -99,7 +99,7 @@ def test_peeking_at_a_sequential_interval_rarely_misses():
 def test_a_logistic_curve_is_believed_where_the_data_show_one():
     fit = crossing(X, RISE, TRIALS)
     assert logistic_fits(fit, X, RISE, TRIALS)
-    assert located_crossing(X, RISE, TRIALS, sequential=False) == fit
+    assert located_crossing(X, RISE, TRIALS, "rising", sequential=False) == fit
     assert rise_shown(X, RISE, TRIALS) == (True, True)
 
 
@@ -116,7 +116,7 @@ def test_a_logistic_curve_is_believed_where_the_data_show_one():
 def test_otherwise_the_interval_contains_the_whole_step(wins):
     fit = crossing(X, wins, TRIALS)
     assert not logistic_fits(fit, X, wins, TRIALS)
-    found = located_crossing(X, wins, TRIALS, sequential=False)
+    found = located_crossing(X, wins, TRIALS, "rising", sequential=False)
     assert found.step == enclosing_step(X, wins, TRIALS)
     assert found.low <= min(found.step[0], found.estimate)
     assert found.high >= max(found.step[1], found.estimate)
@@ -139,6 +139,6 @@ def test_pooled_shares_of_one_half_are_on_neither_side(wins, trials):
 
 
 def test_no_data_place_nothing():
-    found = located_crossing([], [], [], sequential=True)
+    found = located_crossing([], [], [], "rising", sequential=True)
     assert (found.low, found.high) == (-np.inf, np.inf)
     assert np.isnan(found.estimate)

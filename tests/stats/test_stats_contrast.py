@@ -115,10 +115,11 @@ def test_the_slope_does_not_depend_on_the_value_in_the_middle(x):
 def test_errors_with_unknown_correlations_add_up():
     parts = [1.0, 2.0, 4.0], [0.9, 1.8, 3.9], [1.3, 2.1, 4.4]
     coefficients = np.array([1.0, -1.0, 0.5])
-    worst = assumed_worst(np.eye(3), coefficients, [False, False, False])
+    worst = assumed_worst(np.eye(3), coefficients, np.zeros((3, 3), dtype=bool))
     estimate, low, high = combined_interval(coefficients, *parts, worst)
     assert estimate - low == pytest.approx(0.1 + 0.1 + 0.05)
     assert high - estimate == pytest.approx(0.3 + 0.2 + 0.2)
     # Correlations that are known remain.
-    known = assumed_worst([[1, 0.3, 0], [0.3, 1, 0], [0, 0, 1]], coefficients, [True, True, False])
+    pairs = np.outer([True, True, False], [True, True, False])
+    known = assumed_worst([[1, 0.3, 0], [0.3, 1, 0], [0, 0, 1]], coefficients, pairs)
     assert known.tolist() == [[1, 0.3, 1], [0.3, 1, -1], [1, -1, 1]]

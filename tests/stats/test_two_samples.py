@@ -124,3 +124,18 @@ def test_holm_is_the_closed_test_of_bonferroni(seed):
         max(min(1.0, len(one) * p[list(one)].min()) for one in sets if i in one) for i in range(6)
     ]
     assert holm(p).adjusted == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-8, 1e8])
+def test_numbers_that_differ_by_rounding_are_equal(size):
+    rng = np.random.default_rng(4)
+    noise = 1e-15 * rng.standard_normal((2, 8))
+    x, y = size * (0.3 + noise)
+    # Equal samples differ nowhere, and a constant difference has the test of equal differences.
+    for paired in (True, False):
+        assert difference_of_means(x, y, paired=paired)[3] == 1.0
+    assert difference_of_means(x, 2 * y, paired=True)[3] == 2 * 0.5**8
+    assert difference_of_means(x, 2 * y, paired=False)[3] == pytest.approx(2 / comb(16, 8))
+    # Rounding errors of large values are those of their differences.
+    z = size * 1000 * rng.random(8)
+    assert difference_of_means(z, (z * 3) / 3, paired=True)[3] == 1.0

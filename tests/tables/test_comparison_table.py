@@ -14,12 +14,15 @@ from scipy import stats
 from greedyexp import report
 from greedyexp.config import load
 from greedyexp.core import registry, shipped
-from greedyexp.core.errors import ConfigError, StorageError
+from greedyexp.core.errors import ConfigError
+from greedyexp.core.trust import consent
 from greedyexp.figures._plot import COLOURS
 from greedyexp.figures.comparison import comparison as figure_of
+from greedyexp.results.comparisons import MetricStyle
 from greedyexp.results.context import Context
-from greedyexp.results.summaries import MetricStyle
-from greedyexp.tables._output import Cell, write_table
+from greedyexp.stats.proportions import wilson
+from greedyexp.stats.sequential import proportion_interval
+from greedyexp.tables._output import Cell, table_files
 from greedyexp.tables.comparison import comparison as table_of
 
 CONTEXT = Context(
@@ -215,6 +218,46 @@ def test_equal_titles_do_not_hide_an_algorithm(frame):
     assert {"ours", "lasso"} <= set(table_of(frame, twice, **OPTIONS).columns)
 
 
+def test_a_label_like_a_heading_does_not_replace_its_column(frame):
+    frame["algorithm"] = frame["algorithm"].replace({"ours": "training samples"})
+    named = Context("d", "p", 6, "", {"training samples": "omp", "lasso": "lasso"}, {})
+    table = table_of(frame, named, row="n_train", metrics=["error"])
+    assert table["training samples"].tolist() == ["10", "20"]
+    assert len(table.columns) == 4
+
+
+def test_shares_of_successes_have_intervals_of_proportions(frame):
+    wins = {10: [1, 1, 0, 1, 1, 0], 20: [1, 1, 1, 1, 1, 1]}
+    frame["won"] = np.tile([*wins[10], *wins[20]], 2)
+    context = replace(CONTEXT, successes=frozenset({"won"}))
+    table = table_of(frame, context, row="n_train", metrics=["won", "error"])
+    low, high = wilson([4, 6], [6, 6])
+    cells = table.loc[[0, 2], "Ours"]
+    np.testing.assert_allclose([(c.low, c.high) for c in cells], np.transpose([low, high]))
+    assert str(cells[2]) == "1.000 [0.610, 1.000]"
+    said = "with 95% t intervals; successes: 95% Wilson intervals."
+    assert said in " ".join(table.attrs["notes"])
+    placed = replace(context, adaptive=True)
+    table = table_of(frame, placed, row="n_train", metrics=["won"])
+    low, high = proportion_interval(4, 6, sequential=True)
+    assert (table.loc[0, "Ours"].low, table.loc[0, "Ours"].high) == (low, high)
+    note = " ".join(table.attrs["notes"])
+    assert "6 replicates with 95% intervals valid at any stopping time." in note
+
+
+def test_a_difference_of_shares_has_newcombes_interval(frame):
+    frame["won"] = [1, 1, 0, 1, 1, 0, *[1] * 6, 0, 1, 0, 0, 1, 0, *[1] * 6]
+    context = replace(CONTEXT, successes=frozenset({"won"}))
+    against = {"ours": "lasso"}
+    picture = figure_of(frame, context, row="n_train", metrics=["won"], against=against)
+    bars = [line for line in picture.axes[0].lines if line.get_gid() == "interval"]
+    # Six of six against six of six: no difference, but no certainty either.
+    low, high = bars[1].get_ydata()
+    assert low == pytest.approx(-high)
+    assert high > 0.3
+    assert "95% paired Newcombe intervals" in picture.get_supxlabel().replace("\n", " ")
+
+
 def test_unknown_names_are_refused_with_a_sentence(frame):
     with pytest.raises(ConfigError, match=r"no column 'n_trian'. Did you mean 'n_train'"):
         table_of(frame, CONTEXT, row="n_trian", metrics=STYLES)
@@ -244,7 +287,7 @@ def _config(**more):
     }
     return {
         "name": "digits",
-        "data": {"generator": "digits_mfeat"},
+        "data": {"generator": "gaussian"},
         "metrics": ["error", "size"],
         "trials": 6,
         "paper": {"key": "A & B", "figure": "Table 1"},
@@ -289,12 +332,12 @@ def test_tables_are_written_beside_the_figures(folder, frame):
 
 
 def test_an_adaptive_rule_is_told_to_figures_and_tables(folder):
-    from greedyexp.report.source import read_source
+    from greedyexp.runner.run_contents import read_run
 
-    assert read_source(folder).context.adaptive is False
+    assert read_run(folder).context.adaptive is False
     rule = {"until": {"half_width": 0.1}, "min": 10, "max": 80}
     (folder / "config.yaml").write_text(yaml.safe_dump(_config(trials=rule)))
-    context = read_source(folder).context
+    context = read_run(folder).context
     assert (context.adaptive, context.trials) == (True, 80)
 
 
@@ -376,11 +419,11 @@ def test_columns_are_refused_before_any_work():
 SPECIAL = r"a_b & 5% of $x^2$ #1 {y} ~z \w <b> |c| [d] κ λ μ ± ∞"
 
 
-def test_latex_has_no_character_that_means_something_else(tmp_path):
+def test_latex_has_no_character_that_means_something_else():
     cells = pd.DataFrame({SPECIAL: [SPECIAL, "[first"], "n": [1, 2.5]})
     cells.attrs["notes"] = [SPECIAL, "Two\nlines."]
-    _, markdown, latex = write_table(cells, "T_1", tmp_path / "t")
-    text = latex.read_text(encoding="utf-8")
+    _, markdown, latex = table_files(cells, "T_1").values()
+    text = latex.decode()
     assert text.isascii()
     assert r"a\_b \& 5\% of \$x\textasciicircum{}2\$ \#1 \{y\} \textasciitilde{}z" in text
     assert r"\textbackslash{}w \textless{}b\textgreater{}" in text
@@ -390,47 +433,37 @@ def test_latex_has_no_character_that_means_something_else(tmp_path):
     assert body.count("{") == body.count("}")
     rows = [line for line in text.split("\n") if line.endswith("\\\\")]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [1, 1, 1]
-    lines = markdown.read_text(encoding="utf-8").split("\n")
+    lines = markdown.decode().split("\n")
     assert [len(re.findall(r"(?<!\\)\|", line)) for line in lines[:4]] == [3] * 4
 
 
-def test_groups_are_set_apart(frame, tmp_path):
-    files = write_table(table_of(frame, CONTEXT, **OPTIONS), "T", tmp_path / "t")
-    latex = files[2].read_text(encoding="utf-8")
+def test_groups_are_set_apart(frame):
+    files = table_files(table_of(frame, CONTEXT, **OPTIONS), "T")
+    latex = files["tex"].decode()
     assert latex.count(r"\midrule") == 2
     assert latex.count("\n10 & ") == latex.count("\n20 & ") == 1
-    with files[0].open(newline="") as lines:
-        assert [row["training samples"] for row in csv.DictReader(lines)] == [
-            "10",
-            "10",
-            "20",
-            "20",
-        ]
+    rows = csv.DictReader(files["csv"].decode().splitlines())
+    assert [row["training samples"] for row in rows] == ["10", "10", "20", "20"]
 
 
-def test_a_plugin_may_return_a_plain_frame(folder, tmp_path):
-    plugin = tmp_path / "counts.py"
-    plugin.write_text(
+def test_a_plugin_may_return_a_plain_frame(folder):
+    (folder / "plugins").mkdir()
+    (folder / "plugins" / "counts.py").write_text(
         "from greedyexp import table\n"
         "@table('row_count', title='Rows')\n"
         "def row_count(frame, context):\n"
         "    '''How many rows.'''\n"
         "    return frame.groupby('algorithm').size().rename('rows').reset_index()\n"
     )
-    text = yaml.safe_dump(_config(figures=[], tables=["row_count"], plugins=[str(plugin)]))
+    text = yaml.safe_dump(_config(figures=[], tables=["row_count"], plugins=["plugins/counts.py"]))
     (folder / "config.yaml").write_text(text)
     try:
-        numbers, markdown, _ = report.draw(folder)
+        with consent():
+            numbers, markdown, _ = report.draw(folder)
     finally:
         registry._PARTS["table"].pop("row_count", None)
     assert numbers.read_text() == "algorithm,rows\nlasso,12\nours,12\n"
     assert markdown.read_text().endswith("Rows.\n")
-
-
-def test_an_unwritable_folder_is_a_sentence(tmp_path):
-    (tmp_path / "tables").write_text("a file")
-    with pytest.raises(StorageError, match="cannot be written"):
-        write_table(pd.DataFrame({"a": [1]}), "T", tmp_path / "tables" / "t")
 
 
 def test_published_errors_of_the_digits_are_in_the_unit_of_the_cells_beside_them():

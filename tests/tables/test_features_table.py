@@ -8,20 +8,20 @@ from selection_frames import SENSORS, context, failed, selection
 
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
-from greedyexp.tables._output import write_table
+from greedyexp.tables._output import as_csv, table_files
 from greedyexp.tables.comparison import comparison
 from greedyexp.tables.features import used_features
 
 SHOWN = {"row": "size", "metrics": ["error", "objective"]}
 
 
-def text_of(table, tmp_path):
-    _, readable, latex = write_table(table, table.attrs["title"], tmp_path / "table")
-    assert latex.read_text().count("\\\\") >= len(table)
-    return readable.read_text()
+def text_of(table):
+    _, readable, latex = table_files(table, table.attrs["title"]).values()
+    assert latex.decode().count("\\\\") >= len(table)
+    return readable.decode()
 
 
-def test_the_rows_of_one_data_set_are_a_table_of_their_own(tmp_path):
+def test_the_rows_of_one_data_set_are_a_table_of_their_own():
     frame = selection(data=("a1a", "w1a"))
     alone = selection(data=("a1a", "w1a")).query("data == 'w1a'")
     table = comparison(frame, context(), **SHOWN, where={"data": "w1a"})
@@ -29,9 +29,9 @@ def test_the_rows_of_one_data_set_are_a_table_of_their_own(tmp_path):
     for name in ("FoBa-gdt", "FoBa-obj"):
         assert list(map(repr, table[name])) == list(map(repr, expected[name]))
     assert table.attrs["title"] == "Comparison, w1a"
-    assert "Comparison, w1a." in text_of(table, tmp_path)
+    assert "Comparison, w1a." in text_of(table)
     named = comparison(frame, context(), **SHOWN, where={"data": "w1a"}, title="Table 4, w1a")
-    assert "Table 4, w1a." in text_of(named, tmp_path)
+    assert "Table 4, w1a." in text_of(named)
 
 
 def test_numbers_and_lists_choose_rows_too():
@@ -59,13 +59,13 @@ def test_seconds_are_counted_once_for_a_replicate():
     assert "over 4 replicates" in table.attrs["notes"][0]
 
 
-def test_fixed_data_have_numbers_alone(tmp_path):
+def test_fixed_data_have_numbers_alone():
     table = comparison(selection(trials=1), context(trials=1), **SHOWN)
-    text = text_of(table, tmp_path)
+    text = text_of(table)
     assert "±" not in text
     assert "value of" in text
     assert "one replicate, no intervals" in text
-    written = (tmp_path / "table.csv").read_text().splitlines()
+    written = as_csv(table).splitlines()
     assert re.fullmatch(r"1,error,[\d.]+,,,[\d.]+,,", written[1])
 
 
@@ -75,7 +75,7 @@ def test_a_failure_among_several_replicates_is_counted():
     assert "means over 3 to 4" in table.attrs["notes"][0]
 
 
-def test_shares_of_replicates_that_use_a_feature(tmp_path):
+def test_shares_of_replicates_that_use_a_feature():
     frame = selection(trials=5)
     table = used_features(frame, context(trials=5))
     assert list(table.columns) == [
@@ -90,14 +90,14 @@ def test_shares_of_replicates_that_use_a_feature(tmp_path):
         )
     totals = [sum(cell.value for cell in row[1:]) for row in table.itertuples(index=False)]
     assert totals == sorted(totals, reverse=True)
-    assert "shares of 5 replicates" in text_of(table, tmp_path)
+    assert "shares of 5 replicates" in text_of(table)
     short = used_features(frame, context(trials=5), sizes=[3], most=1)
     assert short["feature"].tolist()[0] in SENSORS
     assert len(short) == 1
     assert "Left out: 3 features" in " ".join(short.attrs["notes"])
 
 
-def test_one_replicate_is_a_list_of_names(tmp_path):
+def test_one_replicate_is_a_list_of_names():
     frame = selection(trials=1)
     table = used_features(frame, context(trials=1))
     assert table[["algorithm", "size"]].to_numpy().tolist() == [
@@ -112,7 +112,7 @@ def test_one_replicate_is_a_list_of_names(tmp_path):
         names = frame.loc[keep & (frame["used"] == 1), "feature"].tolist()
         assert row["features"] == ", ".join(names)
         assert row["used"] == str(len(names)) == row["size"]
-    assert "one replicate" in text_of(table, tmp_path)
+    assert "one replicate" in text_of(table)
 
 
 def test_numbered_features_are_whole_numbers():

@@ -7,8 +7,8 @@ from figure_frames import outcomes, style  # noqa: F401 (an autouse fixture)
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.results.context import Context
-from greedyexp.results.thresholds import thresholds as estimates
-from greedyexp.tables._output import write_table
+from greedyexp.results.successes import thresholds as estimates
+from greedyexp.tables._output import table_files
 from greedyexp.tables.thresholds import thresholds
 
 TITLES = {"lasso": "Lasso", "ours": "Ours"}
@@ -63,13 +63,12 @@ def test_several_columns_of_settings_make_groups_of_rows(frame):
     assert found.attrs["group"] == "p"
 
 
-def test_where_chooses_rows_and_the_caption_names_the_choice(frame, tmp_path):
+def test_where_chooses_rows_and_the_caption_names_the_choice(frame):
     found = thresholds(frame, CONTEXT, rows=["kappa"], where={"kappa": 0.8, "algorithm": "ours"})
     assert list(found.columns) == ["κ", "Ours"]
     assert len(found) == 1
     assert found.attrs["title"] == "θ at 50% success, κ = 0.8"
-    files = write_table(found, "Thresholds", tmp_path / "thresholds")
-    assert {path.suffix for path in files} == {".csv", ".md", ".tex"}
+    assert set(table_files(found, "Thresholds")) == {"csv", "md", "tex"}
 
 
 def test_each_note_is_a_sentence(frame):
@@ -94,3 +93,13 @@ def test_failed_replicates_are_trials_without_success(frame):
 def test_unknown_column_is_refused(frame):
     with pytest.raises(ConfigError, match="noise"):
         thresholds(frame, CONTEXT, rows=["noise"])
+
+
+def test_a_curve_without_a_direction_has_a_blank_cell_and_a_note(frame):
+    falls = outcomes((20, 17, 6, 0), kappa=0.5, p=64)
+    found = thresholds(pd.concat([frame, falls], ignore_index=True), CONTEXT, rows=["kappa"])
+    blank = found["Ours"][1]
+    assert np.isnan(blank.value)
+    assert "Ours at κ = 0.5. Success falls, although it should rise." in " ".join(
+        found.attrs["notes"]
+    )

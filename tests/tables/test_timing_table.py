@@ -9,7 +9,7 @@ from selection_frames import context
 from greedyexp.config import load
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.variants import Variant
-from greedyexp.tables._output import write_table
+from greedyexp.tables._output import table_files
 from greedyexp.tables.comparison import timing
 
 PUBLISHED = {"gdt": {"5": 1.96e-2, "8": 1.16e-2}, "obj": {"5": 12.5}}
@@ -90,15 +90,15 @@ def test_one_replicate_has_numbers_alone(frame):
     assert not any("±" in str(cell) for cell in table.iloc[0])
 
 
-def test_values_of_all_sizes_show_three_digits(frame, tmp_path):
+def test_values_of_all_sizes_show_three_digits(frame):
     table = timing(frame, context(), row="sparsity", base="gdt", published=PUBLISHED)
     assert str(table.loc[0, "FoBa-gdt (s)"]).startswith(f"{sample(frame, 'gdt').mean():.4f} ± ")
     ratio = table.loc[0, "FoBa-obj / FoBa-gdt"]
     assert str(ratio) == f"{ratio.value:.0f} ± {(ratio.high - ratio.low) / 2:.0f} (638)"
-    files = write_table(table, table.attrs["title"], tmp_path / "timing")
-    assert "FoBa-obj / FoBa-gdt published" in files[0].read_text().partition("\n")[0]
-    assert "Wall-clock seconds of the fit alone" in files[1].read_text()
-    assert r"\pm" in files[2].read_text()
+    numbers, readable, latex = table_files(table, table.attrs["title"]).values()
+    assert "FoBa-obj / FoBa-gdt published" in numbers.decode().partition("\n")[0]
+    assert "Wall-clock seconds of the fit alone" in readable.decode()
+    assert r"\pm" in latex.decode()
 
 
 def test_an_algorithm_swept_along_the_rows_is_one_column(frame):

@@ -266,17 +266,10 @@ def own_way(problem, *, grid=None):
     return path_of(problem, np.arange(least, least + 3))
 
 
-@broken("sparse_first", "begins with 3 nonzero coefficients and ends with 1")
+@broken("sparse_first", "begins with 3 selected coefficients and ends with 1")
 def dense_first(problem, *, grid=None):
     """A."""
     return path_of(problem, np.arange(3, 0, -1) if grid is None else grid["size"])
-
-
-@broken("sparse_first", "path.sizes")
-def miscounting(problem, *, grid=None):
-    """A."""
-    sizes = np.arange(3) if grid is None else grid["size"]
-    return path_of(problem, sizes, sizes=np.full(len(sizes), 1))
 
 
 @broken("theory", "other sizes than 1", theory=lambda problem, **_: {"size": np.array([1, 2])})

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from algorithm_cases import NEEDED, peer_marks
 
 from greedyexp.core import registry
 from greedyexp.testing import check_algorithm
 
-# Parameters without a default.
-NEEDED = {
-    "estimator": {"class": "sklearn.linear_model.Lasso", "params": {"alpha": 0.1}},
-    "proximal_gradient": {"lam": 0.1},
-    "proximal_gs_coordinate_descent": {"lam": 0.1},
-    "replacement_steps": {"features": 3},
-    "rmp": {"lam": 0.1},
-}
 LOGISTIC = {"loss": "logistic"}
 HINGE = {"loss": "hinge", "beta": 2.0}
 # Without a ridge a chain has several minimisers, since only differences between classes count, and
@@ -45,19 +38,11 @@ VARIANTS = [
     ("smoothed_forward_greedy", {"loss": "absolute"}),
     ("ultimate", {"lam": 0.1}),
 ]
-# Packages that development needs anyway; others are installed for tests with the mark ``peers``.
-INSTALLED = {"scikit-learn"}
-
-
-def marks(name: str) -> list[pytest.MarkDecorator]:
-    packages = registry.find("algorithm", name).packages
-    foreign = not callable(packages) and set(packages) - INSTALLED
-    return [pytest.mark.peers] if foreign else []
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=marks(name)) for name in registry.parts("algorithm")]
+    "name", [pytest.param(name, marks=peer_marks(name)) for name in registry.parts("algorithm")]
 )
 def test_a_shipped_algorithm_keeps_the_contract(name):
     check_algorithm(name, **NEEDED.get(name, {}))

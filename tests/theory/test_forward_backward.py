@@ -26,14 +26,8 @@ SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 PAIRS = [
     (oracle_errors.oracle_error, oracle_errors.oracle_error_bound),
     (oracle_errors.objective_gap, oracle_errors.objective_gap_bound),
-    (
-        lambda problem, path: false_negatives(problem, path.coef),
-        oracle_errors.false_negatives_bound,
-    ),
-    (
-        lambda problem, path: false_positives(problem, path.coef),
-        oracle_errors.false_positives_bound,
-    ),
+    (false_negatives, oracle_errors.false_negatives_bound),
+    (false_positives, oracle_errors.false_positives_bound),
 ]
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,6 +163,67 @@ def test_bounds_by_facets_hold_in_a_plane_of_the_space():
     assert found.upper - found.lower <= 1e-9 * found.value
 
 
+DRAWN = {
+    "gaussian": lambda rng, n, p: rng.standard_normal((n, p)),
+    "heavy tails": lambda rng, n, p: rng.standard_t(2, (n, p)),
+    "equal lengths": lambda rng, n, p: (
+        (P := rng.standard_normal((n, p))) / np.linalg.norm(P, axis=0)
+    ),
+    "lattice, with repeated columns": lambda rng, n, p: rng.integers(-2, 3, (n, p)).astype(float),
+    "one long direction": lambda rng, n, p: (
+        rng.standard_normal((n, p)) * np.geomspace(1, 1e-3, n)[:, None]
+    ),
+}
+
+
+@pytest.mark.parametrize("law", DRAWN)
+@pytest.mark.parametrize(
+    ("n", "p"), [(2, 5), (2, 5000), (3, 2000), (4, 400), (5, 100), (6, 40), (6, 150)]
+)
+def test_the_hull_of_few_columns_has_the_inradius_of_the_hull_of_all(law, n, p):
+    P = DRAWN[law](np.random.default_rng(n * p), n, p)
+    corners = np.concatenate([P, -P], axis=1).T
+    inradius = -scipy.spatial.ConvexHull(corners).equations[:, -1].max()
+    found = curvature_l1(P)
+    assert found.value == pytest.approx(inradius**2 / n, rel=1e-8)
+    assert found.lower <= found.value <= found.upper
+    assert found.upper - found.lower <= 1e-6 * found.value
+
+
+def test_the_inradius_of_many_columns_is_that_of_linear_programs():
+    # The gauge of x is the least ||a||_1 with P a = x; the inradius is 1 / its maximum on the
+    # sphere, which is at the foot of the nearest facet.
+    P = np.random.default_rng(5).standard_normal((4, 3000))
+    inradius = np.sqrt(4 * curvature_l1(P).value)
+
+    def gauge(x):
+        signed = np.concatenate([P, -P], axis=1)
+        return scipy.optimize.linprog(np.ones(6000), A_eq=signed, b_eq=x).fun
+
+    directions = np.random.default_rng(6).standard_normal((20, 4))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    assert all(gauge(inradius * v) <= 1 for v in directions)
+    normals = scipy.spatial.ConvexHull(np.concatenate([P, -P], axis=1).T).equations[:, :-1]
+    nearest = normals[np.abs(normals @ P).max(axis=1).argmin()]
+    assert gauge(inradius * nearest) == pytest.approx(1, rel=1e-9)
+
+
+def test_a_million_columns_in_the_plane():
+    P = np.random.default_rng(1).standard_normal((2, 1_000_000))
+    found = curvature_l1(P)
+    turn = np.linspace(0, np.pi, 20_000)
+    longest = P[:, np.linalg.norm(P, axis=0) > 4]
+    heights = np.abs(np.array([np.cos(turn), np.sin(turn)]).T @ longest).max(axis=1)
+    assert heights.min() > 4
+    # Between two directions of this grid a height changes by at most 6 * pi / 20_000.
+    assert heights.min() - 1e-3 <= np.sqrt(2 * found.lower) <= heights.min()
+
+
+def test_the_hull_of_all_signs_is_a_cube():
+    P = np.random.default_rng(2).choice([-1.0, 1.0], (5, 2000))
+    assert curvature_l1(P).value == pytest.approx(1 / 5, rel=1e-12)
+
+
 def test_special_ranks():
     column = curvature_l1(np.array([[3.0], [4.0]]))
     assert column.value == pytest.approx(25 / 2)
@@ -175,6 +237,20 @@ def test_too_large_designs_are_refused():
     assert enumeration_fits(20, 20)
     assert not enumeration_fits(21, 21)
     assert enumeration_fits(3, 200)
+    assert enumeration_fits(6, 1_000_000)
+    assert not enumeration_fits(7, 1_000_000)
     assert not enumeration_fits(20, 200)
     with pytest.raises(DataError, match="25 columns of rank 25 are too many"):
         curvature_l1(np.random.default_rng(0).standard_normal((30, 25)))
+
+
+def test_hulls_with_too_many_facets_are_refused(monkeypatch):
+    P = np.random.default_rng(0).standard_normal((4, 500))
+    assert curvature_l1(P).value > 0
+    with monkeypatch.context() as patch:
+        patch.setattr(l1_curvature, "_MOST_FACETS", 100)
+        with pytest.raises(DataError, match="too many of the 500 columns of rank 4 are corners"):
+            curvature_l1(P)
+    monkeypatch.setattr(l1_curvature, "_MOST_PRODUCTS", 1000)
+    with pytest.raises(DataError, match="too many of the 500 columns of rank 4 are corners"):
+        curvature_l1(P)

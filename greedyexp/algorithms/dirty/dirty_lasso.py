@@ -50,6 +50,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Jalali, Ravikumar, Sanghavi & Ruan (2010)",
     requires=("multi_task",),
     check=check,
+    takes_sparse=True,
     theory=theory_grid,
     stops=("lam", "max_support"),
 )

@@ -11,6 +11,7 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path, join
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.kernels import gram_fit
 from greedyexp.kernels import greedy_dirty as kernel
 from greedyexp.kernels.gram_rows import BATCH, gram_rows
@@ -63,6 +64,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     requires=("multi_task",),
     check=check,
     theory=theory_grid,
+    takes_sparse=True,
     stops=("epsilon", "max_support"),
 )
 def greedy_dirty(
@@ -120,12 +122,13 @@ def greedy_dirty(
         ``single`` as in the listing; ``per_class`` as in the text of section 2, where an entry is
         compared with the reward recorded for the last entry and a row with that of the last row.
     c : pair of float
-        Range of epsilon n / (s log p), n the smallest number of rows (section 4.1); used when the
-        sparsity s of the problem is known.
+        Range of epsilon n / (s log p), n the smallest number of rows (section 4.1). The range is
+        used when the sparsity s and the noise level of the problem are known, as in simulations:
+        the responses of other data can have any unit.
     epsilon : float or list of float, optional
         Absolute thresholds; one estimate for each, for every w.
     relative_floor : float
-        Smallest epsilon over the first reward when neither sparsity nor epsilon is given.
+        Smallest epsilon over the first reward when neither ``c`` nor ``epsilon`` is used.
     max_support : int, optional
         Maximum number of nonzero entries. Thresholds that are not reached get the last estimate of
         the path, which is not converged.
@@ -226,8 +229,8 @@ class _Thresholds(NamedTuple):
 def _default_thresholds(
     problem: Problem, c: tuple[float, float], relative_floor: float
 ) -> _Thresholds:
-    """Return the thresholds of ``c``, or all above the floor if the sparsity is unknown."""
-    if problem.sparsity is None:
+    """Return the thresholds of ``c``, or all above the floor if the data are not simulated."""
+    if problem.sparsity is None or problem.noise_std is None:
         return _Thresholds(0.0, relative_floor=relative_floor)
     unit = problem.sparsity * np.log(problem.n_features) / problem.n_samples.min()
     return _Thresholds(c[0] * unit, c[1] * unit)
@@ -246,7 +249,7 @@ def _gram(problem: Problem, max_support: int | None):
         return gram_fit.stored(problem.gram)
     # A run ends when it has more entries than max_support. A step adds at most one to each task.
     most = p if max_support is None else max_support + 2
-    kept = [min(len(X), p, most) + BATCH for X in problem.designs]
+    kept = [min(X.shape[0], p, most) + BATCH for X in problem.designs]
     require_memory(
         8.0 * p * sum(kept),
         f"the rows of the Gram matrix of {p} features for a support of {max(kept) - BATCH}",
@@ -282,13 +285,9 @@ def _path(
         chosen = np.searchsorted(-epsilon, -wanted.asked, side="left").clip(max=len(epsilon) - 1)
         labels = wanted.asked
     kept, back = np.unique(chosen, return_inverse=True)
-    require_memory(
-        8.0 * len(kept) * problem.n_features * problem.n_tasks,
-        f"a path of {len(kept)} estimates",
-        "Give thresholds epsilon.",
-    )
-    coef = kernel.fill(ends, entries, values, kept, problem.n_features, problem.n_tasks)
-    coef, loss, message = certify(problem, coef, loss[kept], smallest)
+    shape = problem.n_features, problem.n_tasks
+    fits = SparseEstimates(ends, entries, values, shape).take(kept)
+    fits, loss, message = certify(problem, fits, loss[kept], smallest)
     converged = np.ones(len(epsilon), dtype=bool)
     if status == kernel.CYCLE:
         converged[-1] = False
@@ -296,7 +295,7 @@ def _path(
     if status == kernel.TOO_LARGE and wanted.asked is not None:
         answered = answered & (wanted.asked >= epsilon[-1])
     return Path(
-        coef if len(back) == len(kept) and (np.diff(back) > 0).all() else coef[back],
+        fits if np.array_equal(back, np.arange(len(fits))) else fits.take(back),
         {"w": np.full(len(chosen), weight), "epsilon": labels},
         loss[back],
         answered,

@@ -12,7 +12,7 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
-from greedyexp.losses.binding import bind
+from greedyexp.losses.binding import bind, kind_of
 from greedyexp.losses.loss import Fit, Loss
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.greedy_rules import BoundedGain, Gain, Rule, Slope, gain_rule, slope_rule
@@ -57,6 +57,17 @@ class Limits(NamedTuple):
         most = (sys.maxsize if size is None else size for size in self[2:])
         return Stops(self.threshold or 0.0, *most)
 
+    def extended(self, beyond: int | None) -> Limits:
+        """Return the limits with more features and groups: ``beyond``, or as many again."""
+        sizes = {name: getattr(self, name) for name in SIZES}
+        return self._replace(
+            **{
+                name: size + (size if beyond is None else beyond)
+                for name, size in sizes.items()
+                if size is not None
+            }
+        )
+
 
 def selection(
     name: str, *, threshold: str, title: str, paper: str
@@ -86,10 +97,10 @@ def check(
 ) -> None:
     """Raise ValueError if parameters are impossible for this loss or data of this shape."""
     param.check_loss(shape, loss=loss, max_features=max_features, **others)
-    if judge == "refit" and loss != "squared":
+    if judge == "refit" and not kind_of(loss).least_squares:
         raise ValueError(f"judge refit is for the squared loss, not for {loss}.")
     width = param.coefficients_per_row(shape, loss) if unit == "group" else 1
-    if max_features is not None and max_features < width:
+    if max_features is not None and 0 < max_features < width:
         raise ValueError(
             f"max_features = {max_features} is too small for a group of {width} coefficients."
         )
@@ -122,8 +133,10 @@ def greedy_path(
     rule: type[Rule],
     limits: Limits,
     *,
-    ratio: float,
     grid: dict[str, np.ndarray] | None,
+    ratio: float = 0.0,
+    visit: str = "first",
+    beyond: int | None = None,
 ) -> Path:
     """Return the path of a selection.
 
@@ -136,12 +149,18 @@ def greedy_path(
     limits : Limits
         If there are no limits, the selection ends at half as many features as there are samples or
         coefficients, whichever is smaller.
-    ratio : float in [0, 1]
-        Zero for a selection without backward steps.
     grid : dict of one array, optional
         Values of one of the limits: one estimate for each value, which replaces that limit. Without
         it, one estimate for each number of features, or of groups if ``max_groups`` is given or
         groups are taken whole.
+    ratio : float in [0, 1]
+        Zero for a selection without backward steps.
+    visit : {"last", "first"}
+        The estimate for a limit on the size: the state of least loss among all that satisfy the
+        limit, or the state at which a run with this limit would end.
+    beyond : int, optional
+        How far beyond a limit on the size the run goes with visit ``last``; by default, as many
+        features or groups again.
 
     Raises
     ------
@@ -154,39 +173,136 @@ def greedy_path(
         if limits[1:] == (None, None, None):
             half = min(loss.n_samples, loss.size) // 2
             limits = limits._replace(max_features=max(ruling.width, half))
-        run = pursuit.pursue(limits.stops())
         by_groups = limits.max_groups is not None or ruling.by_row
-        name = "max_groups" if by_groups else "max_features"
-        reach = _reach(run, name, ruling)
-        asked = np.arange(reach.max())
-        chosen, answered = _answers(reach, asked)
-        # The last state, which may be smaller than an earlier one, is the answer for the given
-        # limits.
-        if run.failed or not len(chosen) or chosen[-1] != len(run.states) - 1:
-            asked = np.append(asked, len(asked))
-            chosen, answered = _answers(reach, asked)
+        name, asked = "max_groups" if by_groups else "max_features", None
     else:
         name, asked = _asked(grid, limits.name)
-        if name == limits.name:
-            run = pursuit.pursue(limits._replace(threshold=float(asked.min())).stops())
-            chosen, answered = _answers(-_goodness(run), -asked)
-        else:
-            loosest = limits._asdict() | {name: int(asked.max())}
-            run = pursuit.pursue(Limits(**loosest).stops())
-            chosen, answered = _answers(_reach(run, name, ruling), asked)
+        loosest = asked.min() if name == limits.name else asked.max()
+        limits = limits._replace(**{"threshold" if name == limits.name else name: loosest.item()})
+    run = pursuit.pursue(limits.stops())
+    if visit == "last" and run.limited:
+        pursuit.look_ahead(limits.extended(beyond).stops())
+    answers = _Answers(run, ruling, limits, visit)
+    if asked is None:
+        asked, chosen, answered = answers.of_all_sizes(name)
+    elif name == limits.name:
+        chosen, answered = answers.of_thresholds(asked)
+    else:
+        chosen, answered = answers.of_sizes(name, asked)
     states = [run.states[index] for index in chosen]
     return path_of(
         loss,
         states,
-        answered | (not run.failed),
+        answered,
         grid={name: asked.astype(float)},
         message=" ".join(run.remarks),
         facts={
             count: np.array([getattr(state, count) for state in states])
             for count in ("additions", "removals")
         },
-        history=_history(run, ruling),
+        history=_history(run, ruling, max(state.additions + state.removals for state in states)),
     )
+
+
+class _Answers:
+    """The states of a run that are the estimates for limits.
+
+    Parameters
+    ----------
+    run : Run
+    rule : Rule
+    limits : Limits
+        The limits of the run, before it was extended.
+    visit : {"last", "first"}
+    """
+
+    def __init__(self, run: Run, rule: Rule, limits: Limits, visit: str):
+        states = run.states
+        self._failed, self._visit, self._last = run.failed, visit, len(states) - 1
+        self._losses = np.array([state.objective for state in states])
+        goodness = np.array([state.goodness for state in states])
+        # It is infinite where it was not computed.
+        self._goodness = np.where(np.isnan(goodness), np.inf, goodness)
+        features = np.array([len(state.support) for state in states])
+        rows = np.array([state.n_rows for state in states])
+        opens = np.array([state.opens for state in states])
+        self._sizes = dict(zip(SIZES, (features, rows), strict=True))
+        # Numbers of features and rows after the next step from each state.
+        self._reaches = dict(zip(SIZES, (features + rule.width, rows + opens), strict=True))
+        # Which states are within the limits on the size, and whether a step exceeds one of them.
+        self._allowed, self._exceeded = np.ones(len(states), dtype=bool), False
+        for name in SIZES:
+            most = getattr(limits, name)
+            if most is not None:
+                self._allowed &= self._sizes[name] <= most
+                self._exceeded |= bool(self._reaches[name].max() > most)
+
+    def of_all_sizes(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return all sizes up to the largest within the limits, and ``of_sizes`` for them.
+
+        One more is added for an answer to the limits that is not yet among them: a smaller state at
+        which the threshold ended the run, or the last state before a fit without a certificate.
+        """
+        asked = np.arange(self._sizes[name][self._allowed].max() + 1)
+        chosen, answered = self.of_sizes(name, asked)
+        unanswered = self._failed and answered[-1]
+        if unanswered or (chosen[-1] != self._last and not self._exceeded):
+            chosen, answered = np.append(chosen, self._last), np.append(answered, not self._failed)
+            asked = np.append(asked, len(asked))
+        return asked, chosen, answered
+
+    def of_sizes(self, name: str, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states for limits on the size.
+
+        If the run exceeds the limit, this is the state of least loss within it, the most recent one
+        of equal states, or with visit ``first`` the one before the limit was first exceeded.
+        Otherwise it is the end of the run.
+
+        Parameters
+        ----------
+        name : {"max_features", "max_groups"}
+        asked : array of int (m,)
+            At most the limits of the run.
+
+        Returns
+        -------
+        chosen : array of int (m,)
+            Indices of the states.
+        answered : array of bool (m,)
+            Whether the state is the answer, and not the last state before a fit without a
+            certificate.
+        """
+        reach = np.maximum.accumulate(self._reaches[name])
+        exceeded = reach[-1] > asked
+        if self._visit == "first":
+            chosen = np.minimum(np.searchsorted(reach, asked, side="right"), self._last)
+        else:
+            exceeded |= self._exceeded
+            within = self._allowed & (self._sizes[name] <= asked[:, None])
+            chosen = np.where(exceeded, self._least(within), self._last)
+        return chosen, exceeded | (not self._failed)
+
+    def of_thresholds(self, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states for thresholds: the first whose goodness is less, or the end.
+
+        A state beyond a limit on the size is replaced by that of least loss within it until then.
+
+        Returns
+        -------
+        chosen, answered : arrays (m,)
+            See ``of_sizes``.
+        """
+        falling = np.minimum.accumulate(self._goodness)
+        first = np.searchsorted(-falling, -asked, side="right")
+        ends = np.minimum(first, self._last)
+        until = self._allowed & (np.arange(self._last + 1) <= ends[:, None])
+        chosen = np.where(self._allowed[ends], ends, self._least(until))
+        return chosen, (first <= self._last) | (not self._failed)
+
+    def _least(self, allowed: np.ndarray) -> np.ndarray:
+        """Return the allowed state of least loss in each row, the most recent one if tied."""
+        losses = np.where(allowed, self._losses, np.inf)
+        return self._last - np.argmin(losses[..., ::-1], axis=-1)
 
 
 def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray]:
@@ -198,49 +314,21 @@ def _asked(grid: dict[str, np.ndarray], threshold: str) -> tuple[str, np.ndarray
     return name, param.grid_values(grid, name, whole=name != threshold)
 
 
-def _reach(run: Run, name: str, rule: Rule) -> np.ndarray:
-    """Return the number of features, or rows, after the next step from each state."""
-    if name == "max_features":
-        return np.array([len(state.support) + rule.width for state in run.states])
-    return np.array([state.n_rows + state.opens for state in run.states])
-
-
-def _goodness(run: Run) -> np.ndarray:
-    """Return the goodness of the best step from each state; infinite if it was not computed."""
-    goodness = np.array([state.goodness for state in run.states])
-    return np.where(np.isnan(goodness), np.inf, goodness)
-
-
-def _answers(reach: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first state whose reach exceeds each requested value, or the last state.
-
-    Returns
-    -------
-    chosen : array of int
-        Indices of the states.
-    answered : array of bool
-        Whether the reach of the state exceeds the value.
-    """
-    highest = np.maximum.accumulate(reach)
-    chosen = np.searchsorted(highest, asked, side="right")
-    answered = chosen < len(reach)
-    return np.minimum(chosen, len(reach) - 1), answered
-
-
-def _history(run: Run, rule: Rule) -> dict[str, np.ndarray]:
-    """Return one entry for each step, with ``task`` if a row has several coefficients."""
-    units = np.array([step.unit for step in run.steps], dtype=np.int64)
+def _history(run: Run, rule: Rule, count: int) -> dict[str, np.ndarray]:
+    """Return one entry for each of the first steps, with ``task`` if rows have several entries."""
+    steps = run.steps[:count]
+    units = np.array([step.unit for step in steps], dtype=np.int64)
     r = rule.loss.shape[1]
     history = {
         "step": np.arange(1, len(units) + 1),
-        "action": np.asarray([step.action for step in run.steps]),
+        "action": np.asarray([step.action for step in steps]),
     }
     if r > 1 and not rule.by_row:
         history |= {"feature": units // r, "task": units % r}
     else:
         history["feature"] = units
     for name in ("objective", "goodness", "n_features", "n_rows"):
-        history[name] = np.asarray([getattr(step, name) for step in run.steps])
+        history[name] = np.asarray([getattr(step, name) for step in steps])
     return history
 
 

@@ -29,6 +29,8 @@ def foba_obj(
     judge: param.Judged = "coordinate",
     prune: param.Prune = True,
     backward_ratio: param.BackwardRatio = 0.5,
+    visit: param.Visit = "last",
+    beyond: param.Beyond = None,
     stop: param.StopRule = "optimum",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
@@ -44,7 +46,7 @@ def foba_obj(
     Parameters
     ----------
     problem : Problem
-        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
+        A problem with what the loss requires: one task, or chains for ``crf``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional
@@ -58,6 +60,8 @@ def foba_obj(
         each step, as published. Only the ``logistic`` loss has such bounds.
     backward_ratio : float in (0, 1]
         The paper uses 1/2.
+    visit, beyond
+        Which state is the estimate of a size, as in ``foba_gdt``.
     stop : {"optimum", "theorem"}
         The delta that tuning by theory prescribes; no effect otherwise.
     grid : dict with one array, optional
@@ -69,9 +73,9 @@ def foba_obj(
     Path
         The answers for max_features = 0, 1, ... up to the end of the run, or for max_groups if that
         is given; the last is the answer for the limits as given. ``objective`` is Q. ``facts`` are
-        the ``additions`` and ``removals`` so far. ``history`` has one entry for each step: the
-        feature, Q after it, and the goodness of a feature that was added or the cost of one that
-        was dropped.
+        the ``additions`` and ``removals`` so far. ``history`` has one entry for each step up to the
+        last answer: the feature, Q after it, and the goodness of a feature that was added or the
+        cost of one that was dropped.
 
     Raises
     ------
@@ -82,7 +86,8 @@ def foba_obj(
 
     Notes
     -----
-    Ties, the limit of precision, fits without a certificate and termination are as in ``foba_gdt``.
+    Sizes, ties, the limit of precision, fits without a certificate and termination are as in
+    ``foba_gdt``.
 
     *Theory* prescribes delta = Q(b) - min Q(b + a e_j) over a and j outside the true support, at
     the minimiser b on it, as in the paper's experiments, increased by a millionth: a run that
@@ -97,7 +102,15 @@ def foba_obj(
     """
     limits = Limits("delta", delta, max_features, max_groups)
     bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, judge=judge)
-    return greedy_path(bound, gain_rule(judge, prune), limits, ratio=backward_ratio, grid=grid)
+    return greedy_path(
+        bound,
+        gain_rule(judge, prune),
+        limits,
+        grid=grid,
+        ratio=backward_ratio,
+        visit=visit,
+        beyond=beyond,
+    )
 
 
 @selection(
@@ -128,7 +141,7 @@ def forward_obj(
     Parameters
     ----------
     problem : Problem
-        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
+        A problem with what the loss requires: one task, or chains for ``crf``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional
@@ -172,4 +185,4 @@ def forward_obj(
     """
     limits = Limits("delta", delta, max_features, max_groups)
     bound = bound_loss(problem, limits, loss=loss, ridge=ridge, intercept=intercept, judge=judge)
-    return greedy_path(bound, gain_rule(judge, prune), limits, ratio=0.0, grid=grid)
+    return greedy_path(bound, gain_rule(judge, prune), limits, grid=grid)

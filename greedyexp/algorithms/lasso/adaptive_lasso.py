@@ -92,7 +92,8 @@ def adaptive_lasso(
         max_sweeps=max_sweeps,
         grid=grid,
     )
-    return replace(path, coef=path.coef * weights)
+    sparse = path.sparse
+    return replace(path, estimates=sparse.with_values(sparse.values * sparse.at(weights)))
 
 
 def ridge(X: np.ndarray, y: np.ndarray) -> np.ndarray:

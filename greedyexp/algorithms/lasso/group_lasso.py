@@ -24,6 +24,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     title="Group lasso (l1/linf)",
     paper="Turlach, Venables & Wright (2005); Negahban & Wainwright (2008)",
     check=param.check_max_support,
+    takes_sparse=True,
     theory=theory_grid,
     stops=("lam", "max_support"),
 )
@@ -103,6 +104,7 @@ def theory_grid_l2(problem: Problem, **_) -> dict[str, np.ndarray]:
     title="Group lasso (l1/l2)",
     paper="Yuan & Lin (2006); Obozinski, Wainwright & Jordan (2011)",
     check=param.check_max_support,
+    takes_sparse=True,
     theory=theory_grid_l2,
     stops=("lam", "max_support"),
 )

@@ -12,12 +12,16 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
-from greedyexp.losses.binding import bind
+from greedyexp.losses.binding import bind, minimises_squares
+from greedyexp.losses.loss import Loss
 from greedyexp.problems.problem import Problem
 from greedyexp.problems.scaling import scaled
-from greedyexp.solvers.l1_path import L1Fit
-from greedyexp.solvers.row_paths import checked_lam, lam_values
+from greedyexp.solvers.l1_path import L1Fit, NewtonFit, l1_fit, largest_slope
+from greedyexp.solvers.row_paths import PathSettings, checked_lam, data_of, follow, lam_values
+from greedyexp.solvers.row_penalties import DirtyPenalty
 
+# Least squares aims at duality gaps that rounding errors hide; ``tol`` judges the violations.
+_EXACT = 1e-15
 # A column is far from centred if its squared mean is more than this fraction of its mean square.
 _FAR = 0.9
 
@@ -58,13 +62,16 @@ def l1_path(
     """Minimise Q(b, c) + lam ||b||_1 over selectable coefficients b and dense ones c.
 
     Q is the loss, a mean over samples, with its ridge; c is the intercept, or the transitions of a
-    chain. A proximal quasi-Newton method goes from one lam to the next.
+    chain. With the squared loss this is the elastic net, which ``lasso`` solves too, exactly up to
+    rounding. For other losses, a proximal Newton method goes from one lam to the next, with exact
+    second derivatives for the logistic loss and learned ones otherwise.
 
     Parameters
     ----------
     problem : Problem
-        A problem with one task for ``squared`` and ``logistic``, or chains for ``crf``.
-    loss : {"squared", "logistic", "crf"}
+        A problem with what the loss requires: one task, or chains for ``crf``.
+    loss : str
+        Name of a smooth loss (``greedyexp list losses``).
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
         log-likelihood of a linear chain by word.
     ridge : float >= 0
@@ -95,7 +102,8 @@ def l1_path(
     -------
     Path
         With grid ``lam``; ``objective`` is Q + lam ||b||_1. ``facts`` are the ``violation``, in
-        units of the gradient, and the ``evaluations`` of Q with its gradient so far.
+        units of the gradient, and the ``evaluations`` of Q with its gradient so far (not for least
+        squares, which uses the Gram matrix).
 
     Raises
     ------
@@ -113,16 +121,21 @@ def l1_path(
     limits = {"max_features": max_features, "max_groups": max_groups}
     param.enforce(param.check_loss, problem, loss=loss, intercept=intercept, **limits)
     asked = lam if grid is None else grid["lam"]
+    lams = None if asked is None else checked_lam(asked)
+    squares = minimises_squares({"loss": loss})
+    if squares and not (intercept and problem.sparse_design):
+        most = min((limit for limit in limits.values() if limit is not None), default=None)
+        settings = PathSettings(lams, n_lams, lam_min_ratio, most, _EXACT, max_steps)
+        bound = bind(loss, problem, ridge=ridge, intercept=intercept)
+        return _least_squares(problem, bound, settings, tol)
     centred, means = _centred(problem) if intercept else (problem, None)
-    fit = L1Fit(bind(loss, centred, ridge=ridge, intercept=intercept))
+    fit = l1_fit(bind(loss, centred, ridge=ridge, intercept=intercept))
     if not fit.null.converged:
         reason = fit.null.message or "its gradient does not reach the tolerance."
         raise DataError(f"there is no fit without features: {reason}")
-    automatic = asked is None
-    if asked is None:
+    automatic = lams is None
+    if lams is None:
         lams = lam_values(fit.largest, n_lams, lam_min_ratio)
-    else:
-        lams = checked_lam(asked)
     order = np.argsort(-lams, kind="stable")
     tolerance = tol * (fit.largest or fit.loss.scale)
     found = []
@@ -139,7 +152,27 @@ def l1_path(
     return replace(
         path,
         loss=bind(loss, problem, ridge=ridge, intercept=intercept),
-        dense=path.dense - path.coef[:, :, 0] @ means[:, None],
+        dense=path.dense - path.sparse.predictions(means[None], 0),
+    )
+
+
+def _least_squares(problem: Problem, loss: Loss, settings: PathSettings, tol: float) -> Path:
+    """Return the path of the squared loss, on centred data if there is an intercept."""
+    centred, scaling = problem, None
+    if loss.n_dense:
+        centred, scaling = scaled(problem, centre=True, scale=False)
+    data = data_of(centred, ridge=loss.ridge)
+    largest = largest_slope(loss, data.correlation)
+    path = follow(data, DirtyPenalty(1.0), settings.lams(largest), settings)
+    violation = data.violations(path.grid["lam"], path.coef)
+    converged = violation <= tol * (largest or loss.scale)
+    return replace(
+        path,
+        converged=converged,
+        message=_remark(converged, tol),
+        loss=loss,
+        dense=scaling.intercepts(path.coef) if scaling else np.zeros((len(path), 0)),
+        facts={"violation": violation},
     )
 
 
@@ -157,7 +190,7 @@ def _centred(problem: Problem) -> tuple[Problem, np.ndarray | None]:
     return replace(made, y=problem.y), scaling.means[0]
 
 
-def _beyond(fit: L1Fit, *, max_features: int | None, max_groups: int | None) -> bool:
+def _beyond(fit: L1Fit | NewtonFit, *, max_features: int | None, max_groups: int | None) -> bool:
     """Return whether the estimate exceeds a limit."""
     used = fit.params[: fit.loss.size].reshape(fit.loss.shape) != 0.0
     if max_features is not None and int(np.count_nonzero(used)) > max_features:
@@ -165,18 +198,23 @@ def _beyond(fit: L1Fit, *, max_features: int | None, max_groups: int | None) -> 
     return max_groups is not None and int(np.count_nonzero(used.any(axis=1))) > max_groups
 
 
-def _path(fit: L1Fit, lams: np.ndarray, found: list[tuple], tol: float) -> Path:
+def _path(fit: L1Fit | NewtonFit, lams: np.ndarray, found: list[tuple], tol: float) -> Path:
     loss = fit.loss
     params, objective, certified, violation, evaluations = map(np.array, zip(*found, strict=True))
-    short = np.count_nonzero(~certified)
-    remark = f"{short} of {len(lams)} points violate optimality by more than {tol:g} lam_max."
     return Path(
-        coef=params[:, : loss.size].reshape(-1, *loss.shape),
+        params[:, : loss.size].reshape(-1, *loss.shape),
         grid={"lam": lams},
         objective=objective,
         converged=certified,
-        message=remark if short else "",
+        message=_remark(certified, tol),
         loss=loss,
         dense=params[:, loss.size :],
         facts={"violation": violation, "evaluations": evaluations},
     )
+
+
+def _remark(converged: np.ndarray, tol: float) -> str:
+    short = np.count_nonzero(~converged)
+    if not short:
+        return ""
+    return f"{short} of {len(converged)} points violate optimality by more than {tol:g} lam_max."

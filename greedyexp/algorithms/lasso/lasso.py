@@ -7,6 +7,7 @@ import numpy as np
 from greedyexp.algorithms import _parameters as param
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.problems.problem import Problem
 from greedyexp.solvers.row_paths import PathSettings, data_of, follow
 from greedyexp.solvers.row_penalties import DirtyPenalty
@@ -23,6 +24,7 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     title="Lasso",
     paper="Wainwright (2009); baseline of Jalali & Sanghavi (2012)",
     check=param.check_max_support,
+    takes_sparse=True,
     theory=theory_grid,
     stops=("lam", "max_support"),
 )
@@ -91,13 +93,13 @@ def lasso(
         tasks.append(path)
         ahead = ahead[: len(path)]
     count = len(ahead)
-    coef = np.concatenate([path.coef[:count] for path in tasks], axis=2)
+    estimates = SparseEstimates.of_tasks([path.sparse.take(np.arange(count)) for path in tasks])
     if settings.limit is not None:
-        over = np.flatnonzero(np.count_nonzero(coef, axis=(1, 2)) > settings.limit)
+        over = np.flatnonzero(estimates.sizes > settings.limit)
         count = over[0] + 1 if over.size else count
     converged = np.all([path.converged[:count] for path in tasks], axis=0)
     return Path(
-        coef[:count],
+        estimates.take(np.arange(count)),
         {"lam": lams[:count]},
         np.sum([path.objective[:count] for path in tasks], axis=0),
         converged,

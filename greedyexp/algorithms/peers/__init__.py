@@ -1,9 +1,7 @@
 """Methods of other packages, so that figures compare with them.
 
 estimator        any estimator with the interface of scikit-learn, by its import path
-lasso_paths      Lasso paths of celer and scikit-learn
-sklearn_lars     least angle regression of scikit-learn
-sklearn_omp      orthogonal matching pursuit of scikit-learn
+celer_lasso      the Lasso path of celer
 skglm_nonconvex  MCP and SCAD paths of skglm
 abess_subsets    best subsets of abess
 skscope_subsets  best subsets of skscope

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 from greedyexp.core.errors import ConfigError, did_you_mean
-from greedyexp.core.packages import distribution_of
+from greedyexp.core.packages import comes_from, distributions_of, requires
 
+_SKLEARN = "scikit-learn"
 # What an estimator needs from the interface of scikit-learn.
 _METHODS = ("fit", "get_params", "set_params")
+# The most combinations of values to tune: every replicate fits all of them.
+_MOST_POINTS = 10_000
+# Parts of estimators: kernels and splitters.
+_PARTS = (("get_params", "set_params"), ("split", "get_n_splits"))
 
 
-def _construct(path: str, params: Mapping[str, Any]) -> Any:
-    """Return a new object of a class.
+def _construct(path: str, params: Mapping[str, Any], *, inside: bool = True) -> Any:
+    """Return a new object of a class, which is judged before anything is called.
 
     Parameters
     ----------
@@ -25,14 +31,18 @@ def _construct(path: str, params: Mapping[str, Any]) -> Any:
     params : mapping
         Arguments of the class. A mapping with the key ``class``, and possibly ``params``, stands
         for an object of that class.
+    inside : bool
+        The object is a parameter of an estimator, such as a kernel or a splitter.
 
     Raises
     ------
     ConfigError
-        If a class cannot be imported, or does not accept its parameters.
+        If a class cannot be imported, is not allowed, or does not accept its parameters.
     """
-    made = {name: _built(value) for name, value in params.items()}
+    distribution_for(path)
     cls = _class_at(path)
+    _refuse_others(path, cls, inside)
+    made = {name: _built(value) for name, value in params.items()}
     try:
         return cls(**made)
     except Exception as error:
@@ -59,15 +69,13 @@ def estimator_of(path: str, params: Mapping[str, Any], point: Mapping[str, Any])
     ConfigError
         If a class cannot be imported, is not an estimator, or has no such parameters.
     """
-    estimator = _construct(path, params)
-    lacking = [name for name in _METHODS if not callable(getattr(estimator, name, None))]
-    if lacking:
+    given = {*_names_given(params), *_names_given(point)}
+    if any(_last_name(name) == "memory" for name in given):
         raise ConfigError(
-            f"class '{path}' has no method '{lacking[0]}', so it is not an estimator.",
-            remedy="Give a class with the interface of scikit-learn's estimators.",
+            "'memory' would read pickled objects, which may run any code.", remedy="Leave it out."
         )
+    estimator = _construct(path, params, inside=False)
     known = estimator.get_params(deep=True)
-    given = set(_names_given(params)) | point.keys()
     free = [name for name in known if _last_name(name) == "fit_intercept"]
     if "fit_intercept" not in given:
         estimator.set_params(**{name: False for name in free if name not in given})
@@ -92,33 +100,70 @@ def seed(estimator: Any, number: int) -> None:
 
 
 def points_of(tune: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return all combinations of the values of several parameters; the last varies fastest."""
+    """Return all combinations of the values of several parameters; the last varies fastest.
+
+    Raises
+    ------
+    ConfigError
+        If there are more than 10,000.
+    """
+    count = math.prod(map(len, tune.values()))
+    if count > _MOST_POINTS:
+        raise ConfigError(
+            f"tune has {count} combinations; at most {_MOST_POINTS} are fitted.",
+            remedy="Give fewer values.",
+        )
     return [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
 
 
 def distributions(path: str, params: Any) -> list[str]:
     """Return the distributions of a class and of the classes in its parameters, sorted.
 
+    Nothing is imported.
+
     Raises
     ------
     ConfigError
-        If a class belongs to no distribution, or to greedyexp.
+        If a class is not of scikit-learn or of an installed package that requires it.
     """
-    found = set()
-    for one in (path, *_paths(params)):
-        # A checkout of greedyexp is not among the distributions.
-        if one.partition(".")[0] == "greedyexp":
-            raise ConfigError(
-                f"class '{one}' is part of greedyexp.", remedy="Use its algorithm by name."
-            )
-        name = distribution_of(one)
-        if name is None:
-            raise ConfigError(
-                f"class '{one}' belongs to no installed package, so its version is unknown.",
-                remedy="Install it as a package, or write the algorithm as a plugin.",
-            )
-        found.add(name)
-    return sorted(found)
+    return sorted({distribution_for(one) for one in (path, *_paths(params))})
+
+
+def distribution_for(path: str) -> str:
+    """Return the distribution of a class, judged by its metadata alone; see ``distributions``."""
+    top = path.partition(".")[0]
+    # A checkout of greedyexp is not among the distributions.
+    if top == "greedyexp":
+        raise ConfigError(
+            f"class '{path}' is part of greedyexp.", remedy="Use its algorithm by name."
+        )
+    if "." not in path:
+        raise ConfigError(
+            f"class '{path}' has no module.",
+            remedy="Give its import path, such as sklearn.linear_model.Lasso.",
+        )
+    # Importing a module of this name would run a program.
+    for name in () if "__main__" in path else distributions_of(path):
+        if requires(name, _SKLEARN) and comes_from(path, name):
+            return name
+    raise ConfigError(
+        f"class '{path}' is neither of scikit-learn nor of an installed package that requires"
+        " scikit-learn.",
+        remedy="Install its package, or write the algorithm as a plugin.",
+    )
+
+
+def _refuse_others(path: str, cls: type, inside: bool) -> None:
+    """Raise ``ConfigError`` unless a class is an estimator, or may be part of one."""
+    # The module that defines the class counts, not one that imports it.
+    home = distribution_for(f"{cls.__module__}.{cls.__qualname__}")
+    kinds = (_METHODS, *(_PARTS if inside and home == _SKLEARN else ()))
+    if not any(all(callable(getattr(cls, one, None)) for one in kind) for kind in kinds):
+        lacking = next(one for one in _METHODS if not callable(getattr(cls, one, None)))
+        raise ConfigError(
+            f"class '{path}' has no method '{lacking}', so it is not an estimator.",
+            remedy="Give a class with the interface of scikit-learn's estimators.",
+        )
 
 
 def _built(value: Any) -> Any:
@@ -131,11 +176,6 @@ def _built(value: Any) -> Any:
 
 def _class_at(path: str) -> type:
     module, _, name = path.rpartition(".")
-    if not module:
-        raise ConfigError(
-            f"class '{path}' has no module.",
-            remedy="Give its import path, such as sklearn.linear_model.Lasso.",
-        )
     try:
         found = import_module(module)
     except ModuleNotFoundError as error:

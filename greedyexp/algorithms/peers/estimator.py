@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -20,6 +21,8 @@ from greedyexp.estimates.path import Path
 from greedyexp.losses.binding import bind
 from greedyexp.losses.signed_columns import two_values
 from greedyexp.problems.problem import Problem
+
+_reading: ContextVar[bool] = ContextVar("_reading", default=False)
 
 ImportPath = Annotated[
     str, Field(description="import path of a class, such as sklearn.linear_model.Lasso")
@@ -38,6 +41,16 @@ Tasks = Annotated[
 Zero = Annotated[float, Field(ge=0, description="coefficients of at most this size count as zero")]
 
 
+@contextmanager
+def only_reading() -> Iterator[None]:
+    """Let estimators be read but not constructed inside a ``with`` block."""
+    token = _reading.set(True)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+
+
 def check(shape: dict, *, tasks: str, **_) -> None:
     """Raise ValueError if tasks with different designs are to be fitted together."""
     if tasks == "together" and not shape["shared_design"]:
@@ -45,10 +58,14 @@ def check(shape: dict, *, tasks: str, **_) -> None:
 
 
 def packages(*, params: dict, tune: dict, **given) -> list[str]:
-    """Return the distributions of the classes; raise ConfigError if a class cannot be used."""
-    for point in construction.points_of(tune):
+    """Return the distributions of the classes; raise ConfigError if a class cannot be used.
+
+    Nothing is constructed, and nothing imported, if a stored experiment is only read.
+    """
+    found = construction.distributions(given["class"], [params, tune])
+    for point in () if _reading.get() else construction.points_of(tune):
         construction.estimator_of(given["class"], params, point)
-    return construction.distributions(given["class"], [params, tune])
+    return found
 
 
 def prepare(*, params: dict, tune: dict, tasks: str, **given) -> None:
@@ -103,11 +120,13 @@ def estimator(
         A problem with r tasks over p features. Responses of a classifier are one task with two
         values: the higher counts as 1, the lower as -1.
     class_ : str
-        Import path of the class, in an experiment ``class``. The class belongs to an installed
-        package, whose version is part of the identity of a result.
+        Import path of the class, in an experiment ``class``. The class belongs to scikit-learn or
+        to an installed package that requires it, whose version is part of the identity of a result.
+        Other classes are not called.
     params : dict
-        Arguments of the class. Every ``fit_intercept`` is false unless it is given, because data
-        have no intercept. Every ``random_state`` without a value is drawn from the random stream.
+        Arguments of the class: data, estimators, and kernels and splitters of scikit-learn. Every
+        ``fit_intercept`` is false unless it is given, because data have no intercept. Every
+        ``random_state`` without a value is drawn from the random stream.
     tune : dict of lists
         The path has one point for each combination of the values, and the last parameter varies
         fastest. Write values in the order from the sparsest estimate to the densest, because ties
@@ -127,16 +146,15 @@ def estimator(
     Path
         ``grid`` is the number of the point; the numbers among the values of ``tune`` are in
         ``facts``. ``objective`` is sum_j ||y_j - X_j b_j - b_0j||^2 / (2 n_j) for a regression, and
-        the mean logistic loss for a classifier. An intercept is the dense coefficient of the
-        loss. It counts in cross-validation; metrics of the coefficients, such as ``test_error``,
-        leave it out.
+        the mean logistic loss for a classifier. Intercepts are dense coefficients, and part of
+        predictions.
         A point whose fit issues a ``ConvergenceWarning`` is not converged.
 
     Raises
     ------
     ConfigError
         If a class cannot be imported, a parameter does not exist, tasks with different designs are
-        to be fitted together, or several tasks have intercepts or classes.
+        to be fitted together, or several tasks have classes.
     DataError
         If a fit raises an exception, or responses of a classifier do not have two values.
     PluginError
@@ -171,7 +189,7 @@ def estimator(
         " ".join(dict.fromkeys(text for fit in fits for text in fit.remarks)),
         facts=_numbers(points),
     )
-    return _judged(problem, path, intercept, classifies=_classifies(made), name=class_)
+    return _judged(problem, path, intercept, classifies=_classifies(made))
 
 
 @dataclass(frozen=True)
@@ -218,27 +236,21 @@ def _fit(problem: Problem, name: str, estimator: Any, *, together: bool) -> _Fit
     )
 
 
-def _judged(
-    problem: Problem, path: Path, intercept: np.ndarray, *, classifies: bool, name: str
-) -> Path:
-    """Return a path with its objective and, for a classifier or with intercepts, with its loss.
+def _judged(problem: Problem, path: Path, intercept: np.ndarray, *, classifies: bool) -> Path:
+    """Return a path with its objective and intercepts, and with its loss if one response has one.
 
     Parameters
     ----------
     intercept : array (m, r)
     """
-    if not classifies and not intercept.any():
+    if intercept.any():
+        path = replace(path, dense=intercept)
+    if not classifies and (problem.n_tasks > 1 or path.dense is None):
         residuals = [
-            ((y - path.coef[:, :, j] @ X.T) ** 2).mean(axis=1) / 2
+            ((y - path.predictions(X, j)) ** 2).mean(axis=1) / 2
             for j, (X, y) in enumerate(zip(problem.X, problem.y, strict=True))
         ]
         return replace(path, objective=np.sum(residuals, axis=0))
-    if problem.n_tasks > 1:
-        raise ConfigError(
-            f"class '{name}' fits intercepts, which several tasks cannot have here.",
-            remedy="Set fit_intercept: false, scale without centring, or use data with one"
-            " response.",
-        )
     loss = bind("logistic" if classifies else "squared", problem, intercept=True)
     path = replace(path, loss=loss, dense=intercept)
     return replace(path, objective=np.array([loss.value(one) for one in path.params]))

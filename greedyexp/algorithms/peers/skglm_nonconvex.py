@@ -96,7 +96,7 @@ def skglm_mcp(
     fit = _coordinate_descent(MCPenalty(1.0, gamma), tol, max_iter)
     scaled, norms = _scaled(problem)
     path = path_of_tasks(scaled, "lam", lams_of(scaled, lam, n_lams, lam_min_ratio, grid), fit)
-    return replace(path, coef=path.coef / norms)
+    return _divided(path, norms)
 
 
 @algorithm(
@@ -153,7 +153,7 @@ def skglm_scad(
     fit = _coordinate_descent(SCAD(1.0, gamma), tol, max_iter)
     scaled, norms = _scaled(problem)
     path = path_of_tasks(scaled, "lam", lams_of(scaled, lam, n_lams, lam_min_ratio, grid), fit)
-    return replace(path, coef=path.coef / norms)
+    return _divided(path, norms)
 
 
 def _coordinate_descent(penalty: Any, tol: float, max_iter: int) -> Fit:
@@ -168,6 +168,12 @@ def _coordinate_descent(penalty: Any, tol: float, max_iter: int) -> Fit:
         return Fitted(coef.T, violation <= accuracy)
 
     return fit
+
+
+def _divided(path: Path, numbers: np.ndarray) -> Path:
+    """Return a path whose coefficients are divided by numbers (p, r)."""
+    sparse = path.sparse
+    return replace(path, estimates=sparse.with_values(sparse.values / sparse.at(numbers)))
 
 
 def _scaled(problem: Problem) -> tuple[Problem, np.ndarray]:

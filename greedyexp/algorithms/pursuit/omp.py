@@ -11,8 +11,10 @@ from greedyexp.algorithms import _parameters as param
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import algorithm
 from greedyexp.estimates.path import Path
+from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.kernels import design_pursuit, gram_fit
 from greedyexp.kernels import omp as gram_pursuit
+from greedyexp.kernels.gram_rows import gram_rows
 from greedyexp.problems.checks import require_memory
 from greedyexp.problems.problem import LARGEST_GRAM, Problem
 from greedyexp.solvers.refit import certify
@@ -48,7 +50,8 @@ def theory_grid(problem: Problem, **_) -> dict[str, np.ndarray]:
     paper="Pati, Rezaiifar & Krishnaprasad (1993); Tropp & Gilbert (2007), Algorithm 3",
     check=check,
     theory=theory_grid,
-    stops=("n_atoms",),
+    takes_sparse=True,
+    stops=("n_atoms", "residual_norm"),
 )
 def omp(
     problem: Problem,
@@ -61,7 +64,12 @@ def omp(
         bool, Field(description="divide correlations by the norms of the columns")
     ] = True,
     judge: param.Judged = "coordinate",
+    residual_norm: Annotated[
+        float | None, Field(ge=0, description="norm of the residual at which a pursuit ends")
+    ] = None,
     grid: dict[str, np.ndarray] | None = None,
+    end: bool = False,
+    n_jobs: int = 1,
 ) -> Path:
     """Orthogonal matching pursuit: add the best correlated column, refit, repeat.
 
@@ -84,8 +92,15 @@ def omp(
         With refit, choose the column that lowers the loss most after a refit of all coefficients:
         ||x_i|| becomes the distance of x_i from the span of the support. This is orthogonal least
         squares (Chen, Billings & Luo 1989).
+    residual_norm : float >= 0, optional
+        A task ends when ||y_j - X_j b_j|| is at most this, with at most n_atoms atoms, or else
+        min(n, p). Norms below 1e-7 ||y_j|| may be lost in rounding.
     grid : dict with array ``n_atoms``, optional
         Return one estimate for each number of atoms, in this order.
+    end : bool
+        Keep the last estimate only. ``history`` has the objective of all numbers of atoms.
+    n_jobs : int >= 1
+        Number of threads; the estimates do not depend on it.
 
     Returns
     -------
@@ -118,10 +133,13 @@ def omp(
         problem,
         "n_atoms",
         n_atoms,
+        residual_norm,
         grid,
+        end,
         together=False,
         normalize=normalize,
         refit=judge == "refit",
+        n_jobs=n_jobs,
     )
 
 
@@ -135,11 +153,14 @@ def _pursuit_path(
     problem: Problem,
     name: str,
     most: int | None,
+    residual_norm: float | None,
     grid: dict[str, np.ndarray] | None,
+    end: bool,
     *,
     together: bool,
     normalize: bool,
     refit: bool,
+    n_jobs: int = 1,
 ) -> Path:
     """Return the path of a pursuit with the number of features as its grid ``name``.
 
@@ -147,53 +168,79 @@ def _pursuit_path(
     ----------
     most : int, optional
         Number of features at which the path ends when there is no grid.
+    end : bool
+        Keep the last estimate only.
     together : bool
         Whether all tasks take the same features.
     normalize, refit : bool
         How features are scored: divided by column norms, and after a refit.
     """
     rows = np.minimum(problem.n_samples, problem.n_features)
+    end = end and grid is None
     if grid is not None:
         asked = param.grid_values(grid, name, whole=True).astype(np.int64)
+        counts, place = np.unique(asked, return_inverse=True)
     else:
-        asked = np.arange(1 + (max(1, int(rows.min()) // 2) if most is None else most))
-    counts, place = np.unique(asked, return_inverse=True)
+        if most is None:
+            most = int(rows.max()) if residual_norm is not None else max(1, int(rows.min()) // 2)
+        asked = counts = np.arange(1 + most)
+    capacity = np.minimum(rows, max(1, counts[-1]))
+    kept = int(capacity.max()) if end else int(np.minimum(counts, capacity.max()).sum())
     require_memory(
-        8.0 * len(counts) * problem.n_features * problem.n_tasks,
+        32.0 * kept * problem.n_tasks,
         f"a path of {len(counts)} estimates",
         f"Give a smaller {name}.",
     )
-    capacity = np.minimum(rows, max(1, counts[-1]))
-    options = (problem.response_power, capacity, together, normalize, refit, counts)
-    if gram_pays(problem.shape, int(capacity.max()), together):
-        gram = gram_fit.stored(problem.gram)
-        found = gram_pursuit.pursuits(gram, problem.correlation, *options)
-        coef, loss, sizes, reached, skipped, smallest = found
+    sparse = problem.sparse_design
+    use_gram = sparse or gram_pays(problem.shape, int(capacity.max()), together)
+    # The points of a grid are numbers of features.
+    limit = -1.0 if residual_norm is None or grid is not None else residual_norm**2
+    enough = limit / (2.0 * problem.n_samples)
+    scoring = (together, normalize, refit)
+    options = (problem.response_power, enough, capacity, *scoring, counts, end, n_jobs)
+    if use_gram:
+        blocks = [problem.correlation] if together else problem.correlation_blocks()
+        if sparse:
+            at_once = problem.n_tasks if together else n_jobs
+            require_memory(
+                8.0 * at_once * capacity.max() * problem.n_features,
+                f"a pursuit of {capacity.max()} of {problem.n_features} features",
+                f"Give a smaller {name}.",
+            )
+            # A pursuit itself keeps the rows that it uses.
+            gram: np.ndarray | list = [gram_rows(X, 0) for X in problem.designs]
+        else:
+            gram = gram_fit.stored(problem.gram)
+        found = gram_pursuit.pursuits(gram, blocks, *options)
     else:
         _require_room(problem, capacity, name, together)
         found = design_pursuit.pursuits(problem.designs, problem.y, *options)
-        coef, loss, sizes, reached, skipped, _ = found
-        # These fits are as accurate as those of certify(), whatever the angles.
-        smallest = 1.0
+    ends, entries, values, loss, sizes, reached, skipped, smallest = found
+    fits = SparseEstimates(ends, entries, values, (problem.n_features, problem.n_tasks))
     parts = []
     if grid is None and reached < counts[-1]:
-        parts.append(f"nothing left to gain after {reached} step{'' if reached == 1 else 's'}.")
-        coef, loss, sizes, place, asked = (
-            values[: reached + 1] for values in (coef, loss, sizes, place, asked)
-        )
+        if residual_norm is None:
+            parts.append(f"nothing left to gain after {reached} step{'' if reached == 1 else 's'}.")
+        loss, sizes, asked = (numbers[: reached + 1] for numbers in (loss, sizes, asked))
+        fits = fits if end else fits.take(np.arange(reached + 1))
     if skipped:
         parts.append(f"{skipped} entries in the span of their support were left out.")
-    coef, loss, redone = certify(problem, coef, loss, smallest)
-    if redone:
-        parts.append(redone)
+    if use_gram:
+        # The other fits are as accurate as those of certify(), whatever the angles.
+        fits, loss[-len(fits) :], redone = certify(problem, fits, loss[-len(fits) :], smallest)
+        parts += [redone] if redone else []
+    numbers = asked.astype(float)
+    history = {name: numbers, "support_size": sizes, "objective": loss} if end else None
+    if grid is not None:
+        fits, loss = fits.take(place), loss[place]
+    last = len(fits)
     return Path(
-        coef if np.array_equal(place, np.arange(len(coef))) else coef[place],
-        {name: asked.astype(float)},
-        loss[place],
-        np.ones(len(asked), dtype=bool),
+        fits,
+        {name: numbers[-last:]},
+        loss[-last:],
+        np.ones(last, dtype=bool),
         " ".join(parts),
-        # A coefficient that is zero by chance may differ between two ways to fit.
-        sizes=None if redone else sizes[place],
+        history=history,
     )
 
 
@@ -256,7 +303,8 @@ def _check_rows(shape: dict, *, n_rows: int | None, **_) -> None:
     paper="Tropp, Gilbert & Strauss (2006), Algorithm 3.1",
     requires=("multi_task",),
     check=_check_rows,
-    stops=("n_rows",),
+    takes_sparse=True,
+    stops=("n_rows", "residual_norm"),
 )
 def group_omp(
     problem: Problem,
@@ -265,7 +313,11 @@ def group_omp(
         int | None, Field(ge=1, description="maximum number of rows; default min(n, p) / 2")
     ] = None,
     judge: param.Judged = "coordinate",
+    residual_norm: Annotated[
+        float | None, Field(ge=0, description="norm of the residual at which a pursuit ends")
+    ] = None,
     grid: dict[str, np.ndarray] | None = None,
+    end: bool = False,
 ) -> Path:
     """Group OMP: add the row that lowers the summed loss most, refit every task, repeat.
 
@@ -278,8 +330,13 @@ def group_omp(
         number of samples of a task.
     judge : {"coordinate", "refit"}
         How rows are scored; see Notes.
+    residual_norm : float >= 0, optional
+        The path ends when ||y_j - X_j b_j|| is at most this for all tasks, with at most n_rows
+        rows, or else min(n, p). Norms below 1e-7 ||y_j|| may be lost in rounding.
     grid : dict with array ``n_rows``, optional
         Return one estimate for each number of rows, in this order.
+    end : bool
+        Keep the last estimate only. ``history`` has the objective of all numbers of rows.
 
     Returns
     -------
@@ -309,5 +366,13 @@ def group_omp(
     """
     param.enforce(_check_rows, problem, n_rows=n_rows)
     return _pursuit_path(
-        problem, "n_rows", n_rows, grid, together=True, normalize=True, refit=judge == "refit"
+        problem,
+        "n_rows",
+        n_rows,
+        residual_norm,
+        grid,
+        end,
+        together=True,
+        normalize=True,
+        refit=judge == "refit",
     )

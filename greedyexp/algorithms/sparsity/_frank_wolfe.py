@@ -76,7 +76,7 @@ class Answers:
     def path(self, loss: Loss, objective: np.ndarray, facts: dict[str, np.ndarray]) -> Path:
         """Return the answers as a path."""
         return Path(
-            coef=self.coef[:, :, None],
+            self.coef[:, :, None],
             grid=self.asked.grid,
             objective=objective,
             converged=self.reached,

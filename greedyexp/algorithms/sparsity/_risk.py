@@ -20,8 +20,6 @@ from greedyexp.solvers.l1_ball import (
     minimise_unsmoothed_over_ball,
 )
 
-# Losses that are minimised either smoothed or unsmoothed.
-_KINKED = ("absolute", "hinge")
 # The smoothness of a kinked loss whose smoothed values are not used.
 _ANY_BETA = 1.0
 # Steps are counted in 64-bit integers and reported as floats.
@@ -30,7 +28,7 @@ MOST_STEPS = 2**53
 
 def needs(*, loss: str, risk: str, **_) -> tuple[str, ...]:
     """Return the traits that the risk requires of the data."""
-    return ("moments",) if risk == "population" else kind_of(loss).traits
+    return ("moments",) if risk == "population" else kind_of(loss).fixed_requirements
 
 
 def needs_of_ball(*, radius: float | None, loss: str, risk: str = "sample", **_) -> tuple[str, ...]:
@@ -56,7 +54,7 @@ def check(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None
 
 def check_unsmoothed(shape: dict, *, loss: str, beta: float | None, risk: str, **_) -> None:
     """Raise ValueError like ``check``, but accept a missing beta."""
-    beta = _ANY_BETA if loss in _KINKED and beta is None else beta
+    beta = _ANY_BETA if kind_of(loss).smoothed and beta is None else beta
     check(shape, loss=loss, beta=beta, risk=risk)
 
 
@@ -80,7 +78,7 @@ class BoundRisk:
         cls, problem: Problem, loss: str, *, beta: float | None, ridge: float, risk: str
     ) -> BoundRisk:
         """Return the risk of a loss; a kinked loss without beta is not smoothed."""
-        kinked = loss in _KINKED and beta is None
+        kinked = kind_of(loss).smoothed and beta is None
         beta = _ANY_BETA if kinked else beta
         population = risk == "population"
         return cls(bind_risk(loss, problem, ridge=ridge, beta=beta, population=population), kinked)

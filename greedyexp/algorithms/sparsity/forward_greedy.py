@@ -57,7 +57,8 @@ def forward_greedy(
     ----------
     problem : Problem
         A problem with one task; for ``risk: population`` its moments must be known.
-    loss : {"squared", "logistic", "absolute", "hinge"}
+    loss : str
+        Name of a loss that has a kernel (``greedyexp list losses``).
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a); the last two are smoothed.
     beta : float > 0, optional

@@ -40,7 +40,8 @@ def l1_ball(
     ----------
     problem : Problem
         A problem with one task; for ``risk: population`` its moments must be known.
-    loss : {"squared", "logistic", "absolute", "hinge"}
+    loss : str
+        Name of a loss that has a kernel (``greedyexp list losses``).
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
     beta : float > 0, optional
@@ -84,7 +85,7 @@ def l1_ball(
     found = bound.minimise_over_ball(size)
     objective = np.array([found.value])
     return Path(
-        coef=found.params[None, :, None],
+        found.params[None, :, None],
         grid={},
         objective=objective,
         converged=np.array([found.converged]),

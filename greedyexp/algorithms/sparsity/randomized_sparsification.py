@@ -129,7 +129,8 @@ def randomized_sparsification(
     ----------
     problem : Problem
         A problem with one task; for ``risk: population`` its moments must be known.
-    loss : {"squared", "logistic", "absolute", "hinge"}
+    loss : str
+        Name of a loss that has a kernel (``greedyexp list losses``).
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a).
     beta : float > 0, optional
@@ -189,7 +190,7 @@ def randomized_sparsification(
     coef, objective = _sparsified(bound, origin.params, asked.steps, repeats, rng)
     every = np.full(len(asked), 1.0)
     return Path(
-        coef=coef[:, :, None],
+        coef[:, :, None],
         grid=asked.grid,
         objective=objective,
         converged=np.full(len(asked), origin.converged),

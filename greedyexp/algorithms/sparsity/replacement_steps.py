@@ -86,6 +86,10 @@ def replacement_steps(
             " at once"
         ),
     ] = "refit",
+    start: Annotated[
+        Literal["best", "worst"],
+        Field(description="the first k features: at each step the one of largest or least gain"),
+    ] = "best",
     grid: dict[str, np.ndarray] | None = None,
 ) -> Path:
     """Greedy selection of k features, then replacements of one feature while they lower the risk.
@@ -114,18 +118,22 @@ def replacement_steps(
     variant : {"refit", "simple"}
         The variant, as above. The report does not say when ``simple`` ends; here it ends when a
         step does not lower R.
+    start : {"best", "worst"}
+        ``worst`` takes, at each of the first k steps, the feature of least gain by ``rule`` among
+        those with something to gain. Theorem 5 holds from any k features; from the best ones there
+        is often nothing left to replace.
     grid : dict with array ``steps``, optional
         One estimate for each number of replacements, in this order, from one run.
 
     Returns
     -------
     Path
-        Estimates after 0, 1, ... replacements; the first is that of ``fully_corrective``, and
-        points beyond the end repeat it. ``objective`` is R, smoothed if L is. ``facts`` are the
-        number of replacements as ``steps`` and the size of the support as ``features``. ``history``
-        has the first k features, as step 0 with nothing (-1) dropped, then each replacement:
-        ``taken``, ``dropped``, R after it and whether it was ``accepted``. The last replacement may
-        be rejected; its R is then the value that was compared.
+        Estimates after 0, 1, ... replacements; with ``start: best`` the first is that of
+        ``fully_corrective``. Points beyond the end repeat the last. ``objective`` is R, smoothed
+        if L is. ``facts`` are the number of replacements as ``steps`` and the size of the support
+        as ``features``. ``history`` has the first k features, as step 0 with nothing (-1) dropped,
+        then each replacement: ``taken``, ``dropped``, R after it and whether it was ``accepted``.
+        The last replacement may be rejected; its R is then the value that was compared.
 
     Raises
     ------
@@ -161,39 +169,63 @@ def replacement_steps(
     asked = None if grid is None else step_grid(grid, steps).steps
     most = steps if asked is None else int(asked.max())
     ruling = rule_for(rule, bound, problem, risk)
-    pursuit = Pursuit(bound, ruling, ratio=0.0, kept=(features,))
-    start = pursuit.pursue(Stops(max_features=features))
+    first = ruling if start == "best" else Least(ruling)
+    pursuit = Pursuit(bound, first, ratio=0.0, kept=(features,))
+    begun = pursuit.pursue(Stops(max_features=features))
     run = Exchange(pursuit.fit, ruling, refit=variant == "refit")
-    if len(start.states[-1].support) == features:
+    if len(begun.states[-1].support) == features:
         run.replace(most)
     else:
-        run.states, run.failed = start.states[-1:], start.failed
+        run.states, run.failed = begun.states[-1:], begun.failed
     end = len(run.states) - 1
     if asked is None:
-        asked = np.arange(end + 1 + (run.failed and not start.failed))
+        asked = np.arange(end + 1 + (run.failed and not begun.failed))
     states = [run.states[step] for step in np.minimum(asked, end)]
     return path_of(
         bound,
         states,
-        (not start.failed) & ((asked <= end) | (not run.failed)),
+        (not begun.failed) & ((asked <= end) | (not run.failed)),
         grid={"steps": asked.astype(float)},
-        message=" ".join([*start.remarks, *run.remarks]),
+        message=" ".join([*begun.remarks, *run.remarks]),
         facts={
             "steps": np.minimum(asked, end),
             "features": np.array([len(state.support) for state in states]),
         },
-        history=_history(start, run),
+        history=_history(begun, run),
     )
 
 
-def _history(start: Run, run: Exchange) -> dict[str, np.ndarray]:
-    """Return one entry for each feature of the start, and for each replacement."""
-    first = [Replacement(0, step.unit, -1, step.objective, True) for step in start.steps]
+def _history(begun: Run, run: Exchange) -> dict[str, np.ndarray]:
+    """Return one entry for each of the first features, and for each replacement."""
+    first = [Replacement(0, step.unit, -1, step.objective, True) for step in begun.steps]
     kinds = {"step": int, "taken": int, "dropped": int, "objective": float, "accepted": bool}
     return {
         name: np.array([getattr(one, name) for one in first + run.attempts], dtype=kind)
         for name, kind in kinds.items()
     }
+
+
+class Least(Rule):
+    """A rule that takes the unit which another rule would take last."""
+
+    def __init__(self, rule: Rule):
+        super().__init__(rule.loss)
+        self.rule = rule
+
+    def goodness(self, fit: Fit) -> np.ndarray:
+        return self.rule.goodness(fit)
+
+    def best(self, fit: Fit) -> tuple[int, float]:
+        """Return the unit of least goodness above rounding and this goodness, 0 if there is none.
+
+        Ties go to the lowest unit.
+        """
+        gains = self._slopes(fit) > self._noise(fit)
+        if not gains.any():
+            return 0, 0.0
+        scores = np.where(gains, self.goodness(fit), np.inf)
+        unit = int((scores <= scores.min() * (1.0 + TIE)).argmax())
+        return unit, float(scores[unit])
 
 
 class Replacement(NamedTuple):

@@ -65,9 +65,7 @@ def theorems(
 def smoothed_forward_greedy(
     problem: Problem,
     *,
-    loss: Annotated[
-        Literal["absolute", "hinge"], Field(description="loss whose mean is minimised")
-    ] = "hinge",
+    loss: param.KinkedLoss = "hinge",
     ridge: param.Ridge = 0.0,
     radius: param.Radius = None,
     epsilon: Annotated[
@@ -93,7 +91,8 @@ def smoothed_forward_greedy(
     ----------
     problem : Problem
         A problem with one task.
-    loss : {"absolute", "hinge"}
+    loss : str
+        Name of a loss that has a kernel and needs smoothing.
         R(w) = mean_i L(<x_i, w>, y_i) + ridge / 2 ||w||^2 with L of (a, y) = |a - y| or
         max(0, 1 - y a).
     ridge : float >= 0

@@ -14,16 +14,19 @@ from greedyexp.core import shipped
 )
 @options.experiment
 @click.option("--resolved", is_flag=True, help="Print the full config as YAML instead.")
+@options.trust
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, configs: tuple[str, ...], resolved: bool, **choices) -> None:
     """Validate each CONFIG, a YAML file or the name of a shipped config, and run nothing."""
     from greedyexp import config as experiment
+    from greedyexp.runner.code_version import require_importable
 
     def validate(numbered: tuple[int, str]) -> None:
         index, source = numbered
         found = shipped.locate(source)
         loaded = experiment.load(found, **choices)
+        require_importable(loaded.plugins)
         if resolved:
             click.echo("---\n" * bool(index) + loaded.as_yaml(), nl=False)
         else:

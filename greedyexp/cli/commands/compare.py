@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from greedyexp.cli import completion, failures, options, text
+from greedyexp.core import listing
 from greedyexp.core.errors import ConfigError
-from greedyexp.core.listing import more
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,10 +23,10 @@ _MOST = 20
 _RUN = click.Path(path_type=Path)
 
 # Metadata of figures: without dates, the same runs give the same file.
-_FIGURES: dict[str, dict[str, None]] = {
-    ".png": {},
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None},
+_FIGURES: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": "greedyexp compare"},
+    ".pdf": {"Creator": "greedyexp compare", "CreationDate": None},
+    ".svg": {"Creator": "greedyexp compare", "Date": None},
 }
 
 
@@ -41,6 +43,7 @@ _FIGURES: dict[str, dict[str, None]] = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write all comparisons to this CSV file.",
 )
+@options.trust
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path | None) -> None:
@@ -54,66 +57,67 @@ def command(ctx: click.Context, a: Path, b: Path, figure: Path | None, csv: Path
     """
     from greedyexp.report.compare import compare
 
-    if figure is not None and figure.suffix.lower() not in _FIGURES:
-        raise ConfigError(
-            "a figure is a .png, .pdf or .svg file.",
-            place=f"--figure {figure}",
-            remedy="Rename it.",
-        )
-    for option, file in (("--figure", figure), ("--csv", csv)):
-        if file is not None and {a.resolve(), b.resolve()} & {*file.resolve().parents}:
-            raise ConfigError(
-                "this file would be in the folder of a run, whose own files it could replace.",
-                place=f"{option} {file}",
-                remedy="Write it elsewhere.",
-            )
-    if csv is not None:
-        _refuse_other_table(csv)
+    for option, file, suffixes in (("--figure", figure, _FIGURES), ("--csv", csv, [".csv"])):
+        if file is not None:
+            _refuse_file(f"{option} {file}", file, suffixes, {a.resolve(), b.resolve()})
     found = compare(a, b)
+    contents = {}
     if csv is not None:
-        from greedyexp.runner.files import write_text
-
-        write_text(csv, found.differences.to_csv(index=False))
+        contents["--csv", csv] = found.differences.to_csv(index=False).encode()
     if figure is not None:
-        _save(found, figure)
+        contents["--figure", figure] = _drawn(found, figure.suffix.lower())
+    _write(contents)
     show(found)
     ctx.exit(failures.SOME_FAILED if found.differ else failures.DONE)
 
 
-def _refuse_other_table(file: Path) -> None:
-    """Raise ``ConfigError`` unless a file can hold comparisons and would replace nothing else."""
-    place = f"--csv {file}"
-    if file.suffix.lower() != ".csv":
-        raise ConfigError("a table is a .csv file.", place=place, remedy="Rename it.")
-    if file.is_file():
-        with file.open(encoding="utf-8", errors="replace") as stream:
-            header = stream.readline()
-        if "mean_a,mean_b" not in header:
+def _refuse_file(place: str, file: Path, suffixes: Collection[str], runs: set[Path]) -> None:
+    """Raise ``ConfigError`` unless a file is of this kind and lies outside the runs."""
+    if runs & {*file.resolve().parents}:
+        raise ConfigError(
+            "this file would be in the folder of a run, whose own files it could replace.",
+            place=place,
+            remedy="Write it elsewhere.",
+        )
+    if file.suffix.lower() not in suffixes:
+        *others, last = suffixes
+        kinds = " or ".join(filter(None, [", ".join(others), last]))
+        raise ConfigError(f"the file must be a {kinds} file.", place=place, remedy="Rename it.")
+
+
+def _write(contents: Mapping[tuple[str, Path], bytes]) -> None:
+    """Write files by option and path; none of them replaces another file, which may be edited."""
+    from greedyexp.core.files import replacing
+
+    for (option, file), content in contents.items():
+        if file.is_file() and file.read_bytes() != content:
             raise ConfigError(
-                "the file already exists and is not a table of comparisons.",
-                place=place,
-                remedy="Choose another name.",
+                "this file exists and has other contents than this comparison.",
+                place=f"{option} {file}",
+                remedy="Move it away, or choose another name.",
             )
+    for (_, file), content in contents.items():
+        with replacing(file) as stream:
+            stream.write(content)
 
 
-def _save(found: Comparison, file: Path) -> None:
+def _drawn(found: Comparison, suffix: str) -> bytes:
     import matplotlib
 
     from greedyexp.figures._plot.style import use_style
     from greedyexp.report.draw import arrange
-    from greedyexp.runner.files import replacing
 
-    picture = found.figure()
-    suffix = file.suffix.lower()
-    with replacing(file) as stream, matplotlib.rc_context():
+    picture, stream = found.figure(), io.BytesIO()
+    with matplotlib.rc_context():
         use_style()
         arrange(picture)
         picture.savefig(stream, format=suffix[1:], metadata=_FIGURES[suffix])
+    return stream.getvalue()
 
 
 def show(found: Comparison) -> None:
     """Print what differs."""
-    from greedyexp.stats.multiplicity import ALPHA
+    from greedyexp.stats.level import ALPHA, INTERVAL
 
     a, b = found.folders
     click.echo(f"a: {a}\nb: {b}")
@@ -129,7 +133,7 @@ def show(found: Comparison) -> None:
     pairing = "paired" if found.paired else "not paired"
     count, beyond = len(found.differences), found.beyond_chance
     click.echo(
-        f"\n{text.count(count, 'comparison')}, {pairing}: {len(beyond)} beyond chance"
+        f"\n{listing.count(count, 'comparison')}, {pairing}: {len(beyond)} beyond chance"
         f" (Holm, {ALPHA:.0%})."
     )
     _print(beyond.drop(columns="p_value"))
@@ -137,7 +141,7 @@ def show(found: Comparison) -> None:
         click.echo(f"\nchanged values: {len(found.changed)}")
         _print(found.changed)
     if not found.thresholds.empty:
-        click.echo("\nthresholds at 50% success, with 95% intervals:")
+        click.echo(f"\nthresholds at 50% success, with {INTERVAL}s:")
         _print(found.thresholds, most=None)
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
     if len(found.verdicts):
@@ -153,7 +157,7 @@ def _print(table: pd.DataFrame, most: int | None = _MOST) -> None:
     rows += [tuple(map(_cell, row)) for row in lines.itertuples(index=False, name=None)]
     click.echo(text.table(rows, indent="  "))
     if len(table) > len(lines):
-        click.echo(f"  {more(len(table) - len(lines))}")
+        click.echo(f"  {listing.more(len(table) - len(lines))}")
 
 
 def _cell(value: Any) -> str:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 from greedyexp.cli import options
 
 
-@click.command("completion", short_help="Print the completion script for bash or zsh.")
-@click.argument("shell", type=options.Choice(("bash", "zsh")))
+@click.command("completion", short_help="Print the completion script for bash, zsh or fish.")
+@click.argument("shell", type=options.Choice(("bash", "zsh", "fish")))
 @options.shared
-def command(shell: str) -> None:
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
     """Print the script that completes greedyexp in SHELL.
 
-    It completes commands, options, configs, parts, run folders, settings of --set, and columns of
-    --only with their values. Add one line to your ~/.bashrc or, after compinit, to your ~/.zshrc:
+    It completes commands, options and their choices, configs, parts, data sets and run folders. Add
+    one line to your ~/.bashrc, to your ~/.zshrc after compinit, or to your
+    ~/.config/fish/config.fish:
 
     \b
       eval "$(greedyexp completion bash)"
       eval "$(greedyexp completion zsh)"
+      greedyexp completion fish | source
     """
-    from greedyexp.cli.shells import SHELLS
-
-    click.echo(SHELLS[shell].source_template, nl=False)
+    of_shell = get_completion_class(shell)
+    assert of_shell is not None
+    complete = of_shell(ctx.find_root().command, {}, "greedyexp", "_GREEDYEXP_COMPLETE")
+    click.echo(complete.source())

@@ -8,6 +8,7 @@ import click
 
 from greedyexp.cli import completion, options, text
 from greedyexp.cli.lazy import LazyGroup
+from greedyexp.core import listing
 
 if TYPE_CHECKING:
     from greedyexp.datasets.catalogue import Dataset
@@ -45,7 +46,7 @@ def _row(dataset: Dataset) -> tuple[str, str, str, str]:
     if folder is None:
         return dataset.name, dataset.title, "not fetched", ""
     size = sum(path.stat().st_size for path in places.files(dataset, folder))
-    return dataset.name, dataset.title, str(folder), text.size(size)
+    return dataset.name, dataset.title, str(folder), listing.size(size)
 
 
 @click.command("where", short_help="Folder of a data set.")

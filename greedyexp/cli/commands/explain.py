@@ -6,16 +6,11 @@ from pathlib import Path
 
 import click
 
-from greedyexp.cli import completion, failures, options, plan
+from greedyexp.cli import failures, options, plan
 
 
 @click.command("explain", short_help="Say what a run would compute again, and why.")
-@click.argument(
-    "path",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
-    shell_complete=completion.runs,
-)
+@options.runs
 @click.option(
     "-j",
     "--jobs",
@@ -23,6 +18,7 @@ from greedyexp.cli import completion, failures, options, plan
     help="Worker processes, for the estimate of the time (default: cores).",
 )
 @click.option("--retry-failed", is_flag=True, help="Count failed replicates as missing.")
+@options.trust
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, jobs: int | None, retry_failed: bool) -> None:

@@ -10,7 +10,7 @@ from greedyexp.cli import options, text
 from greedyexp.core import shipped
 
 KINDS = (
-    *("generators", "algorithms", "protocols", "metrics", "figures", "tables"),
+    *("generators", "algorithms", "losses", "protocols", "metrics", "figures", "tables"),
     *("datasets", "configs"),
 )
 
@@ -47,6 +47,9 @@ def _rows(kind: str) -> list[tuple[str, ...]]:
         return [(name, record.title, record.page) for name, record in catalogue.known().items()]
     from greedyexp.core.registry import parts
 
+    if kind == "losses":
+        losses = parts("loss").items()
+        return [(name, part.title, part.form, part.summary) for name, part in losses]
     # A part without a title has its name as the title.
     return [
         (name, part.title if part.title != name else "", part.summary)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import completion, options, summaries, text
+from greedyexp.cli import completion, options, summaries
 from greedyexp.cli.commands.run import conclude
-from greedyexp.core.listing import listed
+from greedyexp.core import listing
 
 if TYPE_CHECKING:
     from greedyexp.runner import Merged
@@ -34,6 +34,7 @@ _MOST_SHARDS = 8
     help="The run folder to write. Its own replicates are kept.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and failures.")
+@options.trust
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
@@ -61,13 +62,13 @@ def words(done: Merged) -> list[str]:
     """Return the numbers of replicates, and which are missing."""
     lines = [
         f"{done.name} ({done.profile}): {done.done} of {done.total} done, {done.failed} failed;"
-        f" {done.added} added from {text.count(done.folders, 'folder')} in"
-        f" {text.duration(done.wall_seconds)}"
+        f" {done.added} added from {listing.count(done.folders, 'folder')} in"
+        f" {listing.duration(done.wall_seconds)}"
     ]
     if done.missing:
         which, remedy = "", "Run"
         if done.incomplete:
-            which = f", in shards {listed(done.incomplete, _MOST_SHARDS)}"
+            which = f", in shards {listing.listed(done.incomplete, _MOST_SHARDS)}"
             remedy = "Run and merge these, or run"
         lines.append(
             f"  {done.missing} missing{which}. {remedy} the experiment without --shard, which"

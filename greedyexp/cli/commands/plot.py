@@ -7,17 +7,12 @@ from typing import Any
 
 import click
 
-from greedyexp.cli import completion, failures, options, summaries
+from greedyexp.cli import failures, options, summaries
 from greedyexp.core.errors import ConfigError
 
 
 @click.command("plot", short_help="Redraw figures and tables from CSV files.")
-@click.argument(
-    "path",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
-    shell_complete=completion.runs,
-)
+@options.runs
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -51,6 +46,7 @@ from greedyexp.core.errors import ConfigError
     help="Largest width, such as 3.3in, 84mm or 240pt; text keeps its size.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@options.trust
 @options.shared
 @click.pass_context
 def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **given: Any) -> None:
@@ -62,6 +58,7 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **giv
     """
     from greedyexp import report
     from greedyexp.report.look import look_of
+    from greedyexp.report.source import places_of
 
     look = look_of(**given)
     if look.changed and out is None:
@@ -70,15 +67,16 @@ def command(ctx: click.Context, path: Path, out: Path | None, quiet: bool, **giv
             remedy="Name another folder, such as --out camera-ready.",
         )
     drawn: list[Path] = []
+    folders = report.run_folders(path)
+    places = dict(zip(folders, places_of(folders), strict=True))
 
     def draw(folder: Path) -> None:
-        place = folder.resolve()
-        target = out and out / place.parent.name / place.name
+        target = out and out / places[folder]
         drawn.extend(report.draw(folder, target, look=look, tell=summaries.note))
         summaries.warn_unchecked(folder)
 
     # All figures are drawn before anything is printed, since the output may be closed early.
-    code = failures.each(ctx, report.run_folders(path), draw)
+    code = failures.each(ctx, folders, draw)
     for file in () if quiet else drawn:
         click.echo(file)
     ctx.exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from greedyexp.cli import completion, failures, options, text
-from greedyexp.core.errors import ConfigError
+from greedyexp.core import listing
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from greedyexp.report.replay import Replay
-    from greedyexp.report.replay_share import ReplayedShare
 
 # Values of several rows that are listed.
 _MOST = 20
@@ -36,18 +34,11 @@ _COUNTED = (
     multiple=True,
     help="The row, such as 'theta=1,replicate=7,algorithm=lasso'. Repeatable.",
 )
-@click.option(
-    "--share",
-    type=float,
-    metavar="SHARE",
-    help="Instead of one row, this share of all replicates, such as 0.01.",
-)
 @click.option("--pdb", is_flag=True, help="Stop in the debugger if a part fails.")
+@options.trust
 @options.shared
 @click.pass_context
-def command(
-    ctx: click.Context, run: Path, where: tuple[str, ...], share: float | None, pdb: bool
-) -> None:
+def command(ctx: click.Context, run: Path, where: tuple[str, ...], pdb: bool) -> None:
     """Compute one replicate of RUN again and compare each value with the CSV.
 
     RUN is a run folder, or a figure (PNG or PDF) of a run. The file of a figure stores the name,
@@ -56,21 +47,7 @@ def command(
 
     Texts, whole numbers and successes must be equal. Other numbers are equal up to rounding if they
     differ by at most 1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.
-
-    With --share, replicates of all runs at or below RUN are drawn at random and computed again,
-    for example on another machine.
     """
-    if share is not None:
-        if where or pdb:
-            other = "--where" if where else "--pdb"
-            raise click.UsageError(f"--share and {other} cannot be used together.")
-        if not 0 < share <= 1:
-            raise ConfigError(
-                "the share must be more than 0 and at most 1.",
-                place=f"--share {share:g}",
-                remedy="For example: --share 0.01.",
-            )
-        ctx.exit(_replay_shares(ctx, run, share))
     from greedyexp.report import figure_notes
     from greedyexp.report.replay import replay
 
@@ -124,36 +101,4 @@ def _counted(values: pd.DataFrame) -> str:
     """Return how many values there are with each verdict."""
     counts = values["verdict"].value_counts()
     said = ", ".join(f"{counts.get(name, 0)} {words}" for name, words in _COUNTED)
-    return f"{text.count(len(values), 'value')}: {said}"
-
-
-def _replay_shares(ctx: click.Context, path: Path, share: float) -> int:
-    """Compute a share of the replicates of each run again, and return the exit code."""
-    from greedyexp import report
-    from greedyexp.report.replay_share import replay_share
-
-    done: list[ReplayedShare] = []
-
-    def again(folder: Path) -> None:
-        one = replay_share(folder, share, traceback=ctx.obj["traceback"])
-        done.append(one)
-        click.echo(_summary(one))
-        for change in one.changes:
-            click.echo(f"  note: {change}")
-        values = one.values
-        differing = values[values["verdict"] == "differs"]
-        for value in differing.head(_MOST).to_dict("records"):
-            where = f"row {value['row']}, {value['column']}"
-            click.echo(f"  {where}: {value['stored']} in the table, {value['computed']} now")
-
-    code = failures.each(ctx, report.run_folders(path), again)
-    differ = any(not one.same for one in done)
-    return code or (failures.SOME_FAILED if differ else failures.DONE)
-
-
-def _summary(one: ReplayedShare) -> str:
-    said = f"{one.folder}: {one.replicates} of {text.count(one.of, 'replicate')}"
-    said += f"; {_counted(one.values)}"
-    if one.digits < math.inf:
-        said += f"; rounded values agree in at least {one.digits:.1f} digits"
-    return said
+    return f"{listing.count(len(values), 'value')}: {said}"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from greedyexp.cli import completion, failures, options, text
+from greedyexp.cli import failures, options, text
+from greedyexp.core import listing
+
+if TYPE_CHECKING:
+    from greedyexp.report.site.build import Report
 
 _RUN = click.Path(path_type=Path)
 
 
 @click.command("report", short_help="Write HTML pages: figures, claims, tables, rows.")
-@click.argument("path", type=_RUN, default=Path("results"), shell_complete=completion.runs)
+@options.runs
 @click.option(
     "--out",
     type=_RUN,
@@ -33,6 +36,7 @@ _RUN = click.Path(path_type=Path)
 )
 @click.option("--open", "opened", is_flag=True, help="Show the report in the browser.")
 @click.option("--serve", is_flag=True, help="Serve the report on this machine until Ctrl-C.")
+@options.trust
 @options.shared
 @click.pass_context
 def command(
@@ -46,8 +50,7 @@ def command(
     """Write HTML pages on the runs at or below PATH (default: results).
 
     The pages need no network and no server. Run folders are not changed, and no replicate is
-    computed again. Verdicts are those of claims.json if it belongs to the rows and claims;
-    otherwise the claims are judged again.
+    computed again. Claims are judged again from table and settings.
 
     Needs the extra `report`: pip install 'greedyexp[report]'.
     """
@@ -57,25 +60,19 @@ def command(
     code = failures.DONE
     for error in made.errors:
         code = max(code, failures.report(error, ctx))
-    click.echo(f"{made.index}: {text.count(made.runs, 'run')}")
+    click.echo(f"{made.index}: {listing.count(made.runs, 'run')}")
     if serve:
-        _serve(out, opened)
+        _serve(made, opened)
     elif opened:
         click.launch(made.index.resolve().as_uri())
     ctx.exit(code)
 
 
-def _serve(folder: Path, opened: bool) -> None:
-    """Serve a folder at a free port of this machine until Ctrl-C, and show it if asked."""
-    # Imported here: no other command needs a server.
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+def _serve(report: Report, opened: bool) -> None:
+    """Serve a report at a free port of this machine until Ctrl-C, and show it if asked."""
+    from greedyexp.report.site.serve import server_of
 
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            """Print nothing."""
-
-    handler = partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with server_of(report.index.parent, report.files) as server:
         address = f"http://127.0.0.1:{server.server_port}/"
         click.echo(f"{address} (Ctrl-C ends it)")
         if opened:

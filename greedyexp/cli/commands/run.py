@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from greedyexp.cli import completion, failures, options, plan, process, summaries, text
-from greedyexp.core import shipped
-from greedyexp.core.errors import ConfigError, UserError, placed_in
+from greedyexp.core import listing, shipped
+from greedyexp.core.errors import ConfigError, UserError
 from greedyexp.core.signals import Interrupted
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ _RUN_OPTIONS = (
     "jobs",
     "scheduler",
     "cluster",
-    "allow_mixed",
     "force",
     "retry_failed",
     "pdb",
+    "shard",
+    "max_time",
 )
 
 _INTERRUPTED = "Interrupted: finished replicates are kept; the same command continues."
@@ -49,6 +50,7 @@ _INTERRUPTED = "Interrupted: finished replicates are kept; the same command cont
     " each algorithm on each block of data, at full size and with any time limit. Write nothing.",
 )
 @options.verbosity
+@options.trust
 @options.shared
 @click.pass_context
 def command(
@@ -56,8 +58,6 @@ def command(
     configs: tuple[str, ...],
     out: Path,
     dry_run: bool,
-    shard: str | None,
-    max_time: str | None,
     keep_going: bool,
     quiet: bool,
     verbose: bool,
@@ -71,21 +71,9 @@ def command(
     """
     how = {name: settings.pop(name) for name in _RUN_OPTIONS}
     experiments, code = _load_all(ctx, configs, keep_going=keep_going, settings=settings)
-    from greedyexp.runner import RunOptions, Shard, seconds_of
+    from greedyexp.runner import RunOptions
 
-    if max_time is not None:
-        if not any(one.adaptive and one.adaptive.until_decided for one in experiments):
-            raise ConfigError(
-                "only runs until the claims are decided have a time limit.",
-                place=f"--max-time {max_time}",
-                remedy="Add --until-decided.",
-            )
-        with placed_in(f"--max-time {max_time}"):
-            how["max_time"] = seconds_of(max_time)
-    if shard is not None:
-        with placed_in(f"--shard {shard}"):
-            how["shard"] = Shard.parse(shard)
-    options = RunOptions(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
+    options = RunOptions.of(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:
             folder = out / f"{experiment.subfolder}{options.shard.suffix}"
@@ -155,7 +143,7 @@ def rehearse(experiment: Experiment, folder: Path, options: RunOptions) -> int:
     for _, outcome, _ in tried:
         click.echo(outcome.traceback, err=True, nl=False)
     rows = [
-        (label, outcome.status.value, text.duration(seconds), outcome.message)
+        (label, outcome.status.value, listing.duration(seconds), outcome.message)
         for label, outcome, seconds in tried
     ]
     click.echo("The first replicate:")
@@ -246,7 +234,7 @@ def _summarise(
     part = f", shard {shard}" if shard.suffix else ""
     say(
         f"{experiment.name} ({experiment.profile}{part}): {done.done} of {done.total} done,"
-        f" {done.failed} failed; {done.computed} computed in {text.duration(done.wall_seconds)}"
+        f" {done.failed} failed; {done.computed} computed in {listing.duration(done.wall_seconds)}"
     )
     if done.late:
         say("  The time is over; finished replicates are kept, and the same command continues.")

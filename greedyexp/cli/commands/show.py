@@ -29,7 +29,8 @@ _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
 def command(name: str, plugin_files: tuple[Path, ...]) -> None:
     """Show the origin, documentation and parameters of NAME.
 
-    NAME is a generator, algorithm, protocol, metric, figure, table, data set or shipped config.
+    NAME is a generator, algorithm, loss, protocol, metric, figure, table, data set or shipped
+    config.
     """
     from greedyexp.core import registry
     from greedyexp.core.errors import ConfigError, did_you_mean

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from greedyexp.core.errors import ConfigError
+from greedyexp.figures._plot.typeset import power_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # An axis is extended to show a bound by at most this factor above the measurements.
 MAX_ABOVE = 1e3
+# Multiples of powers of ten, and the step between the powers, from many ticks to few.
+_FEW = (((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99)))
 # If a label is longer than this, labels are written as powers of ten.
 _MAX_CHARACTERS = 5
 # Powers of ten that have room in an inch.
@@ -28,7 +31,7 @@ class LinearAxis:
     def places(self, values: pd.Series) -> pd.Series:
         return values
 
-    def apply(self, axis: Axes) -> None:
+    def __call__(self, axis: Axes, _: Any = None) -> None:
         """Do nothing: matplotlib's axes are linear."""
 
 
@@ -41,6 +44,8 @@ class LogAxis:
         Column along the axis.
     values : sequence of float
         All values to draw.
+    falling : bool
+        The largest value is at the left.
 
     Raises
     ------
@@ -48,7 +53,7 @@ class LogAxis:
         If a value is negative, or none is positive.
     """
 
-    def __init__(self, name: str, values: Sequence[float] | pd.Series):
+    def __init__(self, name: str, values: Sequence[float] | pd.Series, *, falling: bool = False):
         levels = np.unique(np.asarray(values, dtype=float))
         if levels[0] < 0 or levels[-1] == 0:
             raise ConfigError(
@@ -56,7 +61,7 @@ class LogAxis:
                 remedy="Write `scale: linear`.",
             )
         positive = levels[levels > 0]
-        self.low, self.high = positive[0], positive[-1]
+        self.low, self.high, self._falling = positive[0], positive[-1], falling
         self.has_zero = levels[0] == 0
         decades = np.log10(self.high / self.low) or 1.0
         self._margin = 10 ** (0.04 * decades)
@@ -66,10 +71,8 @@ class LogAxis:
         """Return the places of values on the axis."""
         return values.astype(float).replace(0.0, self.zero)
 
-    def apply(self, axis: Axes) -> None:
+    def __call__(self, axis: Axes, _: Any = None) -> None:
         """Set scale, limits and ticks, and mark the break between 0 and the rest."""
-        from matplotlib.ticker import FixedLocator
-
         axis.set_xscale("log")
         ticks = log_ticks(self.low, self.high, _room(axis))
         labels = tick_labels(ticks)
@@ -77,8 +80,8 @@ class LogAxis:
         if self.has_zero:
             ticks, labels, left = [self.zero, *ticks], ["0", *labels], self.zero
             self._mark_break(axis)
-        axis.set_xlim(left / self._margin, self.high * self._margin)
-        axis.xaxis.set_major_locator(FixedLocator(ticks))
+        ends = left / self._margin, self.high * self._margin
+        axis.set_xlim(*(ends[::-1] if self._falling else ends))
         set_ticks(axis.xaxis, ticks, labels)
 
     def _mark_break(self, axis: Axes) -> None:
@@ -142,11 +145,10 @@ def log_ticks(low: float, high: float, most: int = 8) -> list[float]:
     Ticks are closer if the limits are less than a factor of twenty apart.
     """
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
-    few = [((1, 2, 5), 1), ((1, 3), 1), *(((1,), step) for step in range(1, 99))]
     close: list[tuple[tuple[float, ...], int]]
     close = [((1, 1.5, 2, 3, 4, 5, 6, 8), 1)] if high < 8 * low else []
     close += [((1, 2, 3, 4, 6, 8), 1)] if high < 20 * low else []
-    for subs, step in (*close, *few):
+    for subs, step in (*close, *_FEW):
         powers = range(step * (first // step), last + 1, step)
         ticks = [float(f"{sub}e{power}") for power in powers for sub in subs]
         # The limits may be off by rounding.
@@ -169,9 +171,7 @@ def _power_text(value: float) -> str:
     digits, power = f"{value:.3e}".split("e")
     if value == 0 or int(power) == 0:
         return f"{value:g}"
-    factor = f"{float(digits):g}"
-    times = "" if factor == "1" else rf"{factor}\cdot"
-    return rf"${times}10^{{{int(power)}}}$"
+    return power_text(f"{float(digits):g}", power)
 
 
 def linear_limits(
@@ -197,3 +197,33 @@ def linear_limits(
     low, high = shown.min(), shown.max()
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
+
+
+def set_limits(
+    axis: Axes, estimates: Any, ends: Any, tested: tuple[float, float] | None, scale: str
+) -> None:
+    """Set ``linear_limits`` of the vertical axis, or those of logarithms for the scale "log"."""
+    if scale == "linear":
+        axis.set_ylim(*linear_limits(estimates, ends, tested))
+        return
+    assert tested is not None
+    if tested[0] <= 0.0:
+        raise ConfigError(
+            f"a logarithmic axis needs positive values, but the smallest is {tested[0]:g}.",
+            remedy="Use of_scale: linear.",
+        )
+    with np.errstate(divide="ignore"):
+        estimates, ends = (np.log(np.clip(values, 0.0, None)) for values in (estimates, ends))
+    low, high = np.exp(linear_limits(estimates, ends, (np.log(tested[0]), np.log(tested[1]))))
+    log_heights(low, high)(axis)
+
+
+def log_heights(low: float, high: float) -> Callable[..., None]:
+    """Return the layer of a logarithmic vertical axis with these limits."""
+
+    def draw(axis: Axes, _: Any = None) -> None:
+        axis.set_yscale("log")
+        axis.set_ylim(low, high)
+        set_ticks(axis.yaxis, log_ticks(*axis.get_ylim()))
+
+    return draw

@@ -40,12 +40,13 @@ def show_coincident(axis: Axes) -> list[tuple[str, ...]]:
     The lower line gets a wide and light line with large pale markers. They have no outline, because
     rings are published numbers. Limits and scales of the panel must be final.
     """
-    curves = [line for line in axis.lines if _is_curve(line, bound=False)]
+    known = {line: str(line.get_label()) for line in axis.lines if _is_joined(line)}
+    curves = [line for line, label in known.items() if not label.startswith("_")]
     for group in _groups(axis, curves, _hides):
         if len(group) <= _MOST_SHOWN:
-            for above, line in enumerate(reversed(group)):
+            for above, line in enumerate(reversed(group[:-1]), start=1):
                 _widen(line, above)
-    bounds = [line for line in axis.lines if _is_curve(line, bound=True)]
+    bounds = [line for line, label in known.items() if label.startswith(_BOUND)]
     near = [*_groups(axis, curves, _nearly_coincide), *_groups(axis, bounds, _hides)]
     labels = [[str(line.get_label()) for line in group] for group in near]
     named = [tuple(dict.fromkeys(one.removeprefix(_BOUND) for one in group)) for group in labels]
@@ -93,12 +94,10 @@ def coincident_text(panels: Sequence[tuple[str, Sequence[tuple[str, ...]]]]) -> 
     return f"Curves that nearly coincide: {'; '.join(texts)}." if texts else ""
 
 
-def _is_curve(line: Line2D, *, bound: bool) -> bool:
-    """Return True for a labelled measurement or a bound with at least two points, joined."""
+def _is_joined(line: Line2D) -> bool:
+    """Return True for a line through at least two points."""
     joined = line.get_linestyle() not in ("None", "none", "", " ")
-    label = str(line.get_label())
-    wanted = label.startswith(_BOUND) if bound else not label.startswith("_")
-    return joined and wanted and len(_points(line)) > 1
+    return joined and len(_points(line)) > 1
 
 
 def _points(line: Line2D) -> np.ndarray:
@@ -135,8 +134,6 @@ def _widen(line: Line2D, above: int) -> None:
     """Make a line visible below a number of others."""
     from matplotlib.colors import to_rgb
 
-    if above == 0:
-        return
     red, green, blue = (0.5 + 0.5 * part for part in to_rgb(line.get_color()))
     line.set_markersize(line.get_markersize() + _LARGER * above)
     line.set_color((red, green, blue))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures._plot.coincident import bound_label
+from greedyexp.figures._plot.panels import inside
 from greedyexp.figures._plot.style import GREY, LINES, Style, cycle, legend_entry
 from greedyexp.results.records import require_columns
 from greedyexp.results.words import number_text, short_name
@@ -29,7 +30,7 @@ REFERENCE_LINE: Style = {
     "color": "0.45",
     "linewidth": 1.0,
     "linestyle": (0, (2, 2)),
-    "zorder": 0.95,
+    "zorder": 0.96,
 }
 _UP, _DOWN = (3, 0, 0), (3, 0, 180)
 # Size of an open arrow in points.
@@ -42,32 +43,49 @@ _BOUND_MARKERS = cycle(LINES, ("_", "x", "+", "1", "2"))
 
 
 def draw_intervals(
-    axis: Axes, at: Iterable[float], points: pd.DataFrame, colour: Any, shift: float = 0.0
+    axis: Axes, at: Iterable[float], points: Any, colour: Any, shift: float = 0.0
 ) -> None:
-    """Draw vertical bars from ``low`` to ``high`` at some places; see ``draw_interval``."""
-    for x, low, high in zip(at, points["low"], points["high"], strict=True):
-        draw_interval(axis, x, low, high, colour, shift)
-
-
-def draw_interval(
-    axis: Axes, x: float, low: float, high: float, colour: Any, shift: float = 0.0
-) -> None:
-    """Draw a vertical bar; an end outside the limits of the panel becomes an arrow.
+    """Draw vertical bars; an end outside the limits of the panel becomes an arrow.
 
     Parameters
     ----------
+    points : DataFrame or mapping
+        ``low`` and ``high`` of each bar.
     shift : float
         Shift to the right in points.
     """
     floor, ceiling = axis.get_ylim()
-    bar = np.clip([low, high], floor, ceiling)
     moved = shifted(axis, shift)
-    style: Style = {"color": colour, "linewidth": 0.9, "solid_capstyle": "butt"}
-    axis.plot([x, x], bar, **style, transform=moved, gid="interval")
-    for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
-        if beyond:
-            style = {"marker": marker, "color": colour, "markersize": 4, "clip_on": False}
-            axis.plot(x, edge, **style, transform=moved, gid="beyond")
+    bar: Style = {"color": colour, "linewidth": 0.9, "solid_capstyle": "butt", "gid": "interval"}
+    arrow: Style = {"color": colour, "markersize": 4, "clip_on": False, "gid": "beyond"}
+    for x, low, high in zip(at, points["low"], points["high"], strict=True):
+        axis.plot([x, x], np.clip([low, high], floor, ceiling), **bar, transform=moved)
+        for beyond, edge, marker in ((high > ceiling, ceiling, _UP), (low < floor, floor, _DOWN)):
+            if beyond:
+                axis.plot(x, edge, marker=marker, **arrow, transform=moved)
+
+
+def draw_bars(axis: Axes, x: str, points: pd.DataFrame, colour: Any) -> None:
+    """Draw a bar at each estimate, or an open arrow if it is infinite.
+
+    Limits of the panel must be final. They do not take shifts into account.
+
+    Parameters
+    ----------
+    x : str
+        Column of the places along the horizontal axis.
+    points : DataFrame
+        ``estimate``, ``low`` and ``high`` of each point, and the ``shift`` to the right in points
+        of its bar or its arrow.
+    """
+    known = points[points["low"].notna() & points["estimate"].notna()]
+    for moved, some in known.groupby("shift", sort=False):
+        draw_intervals(axis, some[x], some, colour, moved)
+    beyond = points.loc[np.isinf(points["estimate"]), [x, "estimate", "shift"]].to_numpy()
+    for at, estimate, moved in beyond:
+        edge, up = axis.get_ylim()[int(estimate > 0)], bool(estimate > 0)
+        arrow = _arrow_style(colour, up=up) | {"transform": shifted(axis, moved)}
+        axis.plot(at, edge, **arrow, clip_on=False, zorder=3, gid="unreached")
 
 
 def shifted(axis: Axes, shift: float) -> Transform:
@@ -116,61 +134,30 @@ def arrow_handles(estimates: Iterable[float]) -> list[Line2D]:
     ]
 
 
-def draw_estimates(
-    axis: Axes,
-    at: pd.Series,
-    points: pd.DataFrame,
-    style: Style,
-    shift: float = 0.0,
-    gid: str | None = None,
-) -> Line2D:
-    """Draw estimates with intervals, and an open arrow for each that is infinite.
+def vertical_marks(rows: pd.DataFrame, mark: float | str | None) -> Callable[..., None]:
+    """Return the layer of the vertical lines at a number, or at the value of a column.
 
-    Parameters
-    ----------
-    points : DataFrame
-        ``estimate``, ``low``, ``high`` and the ``shift`` to the right of each interval and each
-        arrow in points.
-    shift : float
-        Shift of the line to the right in points.
-
-    Returns
-    -------
-    Line2D
-        The line through the estimates.
-    """
-    finite = points["estimate"].where(np.isfinite(points["estimate"]))
-    (line,) = axis.plot(at, finite, **style, gid=gid)
-    line.set_transform(shifted(axis, shift))
-    numbers = points[["estimate", "low", "high", "shift"]].to_numpy(dtype=float)
-    for place, (estimate, low, high, moved) in zip(at, numbers, strict=True):
-        if not np.isnan(estimate):
-            draw_interval(axis, place, low, high, style["color"], moved)
-        if np.isinf(estimate):
-            edge, up = axis.get_ylim()[int(estimate > 0)], bool(estimate > 0)
-            arrow = _arrow_style(style["color"], up=up) | {"transform": shifted(axis, moved)}
-            axis.plot(place, edge, **arrow, clip_on=False, zorder=3, gid="unreached")
-    return line
-
-
-def draw_mark(axis: Axes, rows: pd.DataFrame, mark: float | str | None) -> None:
-    """Draw the vertical line of a panel; if the column is empty there, draw nothing.
+    If the column is empty in a panel, no line is drawn there.
 
     Parameters
     ----------
     rows : DataFrame
-        The rows of the panel.
+        The rows of all panels.
 
     Raises
     ------
     ConfigError
-        If the column is missing, is not numeric or has several values in the panel.
+        When the layer is drawn, if the column is missing, is not numeric or has several values in a
+        panel.
     """
-    if mark is None:
-        return
-    places: Iterable[float] = [mark] if not isinstance(mark, str) else _single(rows, mark)
-    for place in places:
-        axis.axvline(place, **REFERENCE_LINE, gid="mark")
+
+    def draw(axis: Axes, values: Mapping[str, Any]) -> None:
+        if mark is None:
+            return
+        for place in _single(inside(rows, values), mark) if isinstance(mark, str) else [mark]:
+            axis.axvline(place, **REFERENCE_LINE, gid="mark")
+
+    return draw
 
 
 def mark_handles(mark: float | str | None, x: str) -> list[Line2D]:
@@ -192,29 +179,6 @@ def _single(rows: pd.DataFrame, column: str) -> np.ndarray:
             remedy="Leave out `mark`, or name its column as row or panel.",
         )
     return known
-
-
-def unreached_style(partly: bool, colour: Any) -> Style:
-    """Return the style of a triangle: half filled if some replicates reached it, else open."""
-    style: Style = {"linestyle": "none", "marker": "^", "markersize": 4, "markeredgewidth": 0.8}
-    style |= {"markeredgecolor": colour, "markerfacecolor": colour, "color": colour}
-    if partly:
-        return style | {"fillstyle": "bottom", "markerfacecoloralt": "white"}
-    return style | {"markerfacecolor": "white"}
-
-
-def unreached_handles(kinds: Iterable[bool], limit: str = "") -> list[Line2D]:
-    """Return the legend entries of the triangles.
-
-    Parameters
-    ----------
-    kinds : iterable of bool
-        The kinds that are drawn: True for half filled triangles, False for open ones.
-    limit : str
-        The budget, such as " within 100 steps".
-    """
-    labels = {False: f"not reached{limit}", True: "not reached by some replicates"}
-    return [legend_entry(labels[kind], **unreached_style(kind, GREY)) for kind in sorted(kinds)]
 
 
 def isolated(heights: Iterable[float]) -> list[int]:

@@ -22,57 +22,26 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
 DASHES: tuple[Any, ...] = ("-", (0, (7, 2)), (0, (3, 1.2)), (0, (7, 1.5, 1.5, 1.5)))
+# Dashes of methods that would look like another one without them.
+_MORE_DASHES: tuple[Any, ...] = (
+    *((0, (1, 1)), (0, (12, 3))),
+    *((0, (3, 1, 1, 1, 1, 1)), (0, (7, 1.5, 3, 1.5))),
+)
 
+# Methods that are compared, in the order of their numbers; - is a number of another group.
+_GROUPS = (
+    "dirty_lasso greedy_dirty group_lasso lasso group_omp group_lasso_l2",
+    "foba_obj foba_gdt forward_obj forward_gdt l1_path",
+    "gradient_descent gs_coordinate_descent rmp ultimate ultimate_alternating ultimate_ar_bcd",
+    "proximal_gradient proximal_gs_coordinate_descent",
+    "forward_greedy fully_corrective replacement_steps randomized_sparsification - l1_ball",
+    "smoothed_forward_greedy",
+    "- - abess - skglm_mcp adaptive_lasso skscope skglm_scad omp",
+    "- - - - - - - celer_lasso",
+    "mu1_exact mu1_sdp mu2 mu2_over_p mu1_upper smoothness_l1_over_n smoothness_l1 - smoothness_l2",
+)
 NUMBERS = {
-    # Several tasks.
-    "dirty_lasso": 0,
-    "greedy_dirty": 1,
-    "group_lasso": 2,
-    "lasso": 3,
-    "group_lasso_l2": 5,
-    "group_omp": 4,
-    # Forward-backward selection.
-    "foba_obj": 0,
-    "foba_gdt": 1,
-    "forward_obj": 2,
-    "forward_gdt": 3,
-    "l1_path": 4,
-    # Iterative methods.
-    "gradient_descent": 0,
-    "gs_coordinate_descent": 1,
-    "proximal_gradient": 0,
-    "proximal_gs_coordinate_descent": 1,
-    "rmp": 2,
-    "ultimate": 3,
-    "ultimate_alternating": 4,
-    "ultimate_ar_bcd": 5,
-    # Accuracy against sparsity.
-    "forward_greedy": 0,
-    "smoothed_forward_greedy": 0,
-    "fully_corrective": 1,
-    "replacement_steps": 2,
-    "randomized_sparsification": 3,
-    "l1_ball": 5,
-    # Subset selection and other packages.
-    "omp": 8,
-    "adaptive_lasso": 5,
-    "skglm_mcp": 4,
-    "abess": 2,
-    "skscope": 6,
-    "skglm_scad": 7,
-    "sklearn_omp": 7,
-    "sklearn_lasso": 5,
-    "sklearn_lars": 6,
-    "celer_lasso": 7,
-    # Constants.
-    "mu1_exact": 0,
-    "mu1_sdp": 1,
-    "mu2": 2,
-    "mu2_over_p": 3,
-    "mu1_upper": 4,
-    "smoothness_l1_over_n": 5,
-    "smoothness_l1": 6,
-    "smoothness_l2": 8,
+    name: number for group in _GROUPS for number, name in enumerate(group.split()) if name != "-"
 }
 
 
@@ -105,20 +74,29 @@ def method_styles(context: Context, labels: Iterable[str] = ()) -> dict[str, dic
     entries = list(dict.fromkeys(entries))
     places = _places(entries, context)
     owners = {number: label for label, (number, turn) in places.items() if turn == 0}
+    numbers = [places[_entry(label, context)][0] for label in labels]
     for label in labels:
         number, turn = places.get(label, (0, 0))
-        alone = all(one == label or places[one][0] != number for one in labels if one in places)
+        alone = numbers.count(number) == 1
         if turn and alone and _algorithm(label, context) == _algorithm(owners[number], context):
             places[label] = number, 0
     drawn = {places[label][0] if label in places else None for label in labels}
     if len(drawn) == 1 and None not in drawn:
         for label in labels:
-            places[label] = sum(places[label]) % len(COLOURS), 0
+            turn, number = divmod(sum(places[label]), len(COLOURS))
+            places[label] = number, turn
+    for entry, values in _values(context).items():
+        number, turn = places[entry]
+        places |= {label: (number, turn + place) for place, label in enumerate(values)}
+    return {label: style_at(*place) for label, place in places.items()}
+
+
+def _values(context: Context) -> dict[str, list[str]]:
+    """Return the labels of the values of each entry with a sweep."""
+    values: dict[str, list[str]] = {}
     for label, variant in context.variants.items():
-        siblings = [one for one, other in context.variants.items() if other.entry == variant.entry]
-        number, turn = places[variant.entry]
-        places[label] = number, turn + siblings.index(label)
-    return {label: _style(*place) for label, place in places.items()}
+        values.setdefault(variant.entry, []).append(label)
+    return values
 
 
 def _places(entries: list[str], context: Context) -> dict[str, tuple[int, int]]:
@@ -131,17 +109,24 @@ def _places(entries: list[str], context: Context) -> dict[str, tuple[int, int]]:
     others = [label for label in entries if label not in places]
     free = [number for number in range(len(COLOURS)) if number not in _numbers(places)]
     known = [NUMBERS.get(_algorithm(label, context)) for label in others]
-    turns: dict[int, int] = {}
+    # The values of a swept parameter take a turn each.
+    sizes = {entry: len(values) for entry, values in _values(context).items()}
+    turns = {number: sizes.get(label, 1) for label, (number, _) in places.items()}
     for place, (label, number) in enumerate(zip(others, known, strict=True)):
         if len(others) <= len(free):
             places[label] = free[place], 0
         elif number is None and free:
             places[label] = free.pop(0), 0
+            turns[places[label][0]] = sizes.get(label, 1)
         else:
             number = place % len(COLOURS) if number is None else number
-            turns[number] = turns.get(number, 0) + 1
-            places[label] = number, turns[number]
+            places[label] = number, turns.get(number, 1)
+            turns[number] = places[label][1] + sizes.get(label, 1)
     return places
+
+
+def _entry(label: str, context: Context) -> str:
+    return context.variants[label].entry if label in context.variants else label
 
 
 def _algorithm(label: str, context: Context) -> str:
@@ -152,9 +137,14 @@ def _numbers(places: dict[str, tuple[int, int]]) -> set[int]:
     return {number for number, _ in places.values()}
 
 
-def _style(number: int, turn: int) -> dict[str, Any]:
+def style_at(number: int, turn: int) -> dict[str, Any]:
+    """Return a style that no other number below 9 with a turn below 72 has.
+
+    Without dashes, it is that of no other turn below 9.
+    """
+    dashes = DASHES if turn // (len(DASHES) * len(MARKERS)) % 2 == 0 else _MORE_DASHES
     return {
         "color": COLOURS[number],
-        "linestyle": DASHES[(number + turn) % len(DASHES)],
+        "linestyle": dashes[(number + turn) % len(dashes)],
         "marker": MARKERS[(number + 4 * turn) % len(MARKERS)],
     }

@@ -110,12 +110,7 @@ class Panels:
 
     @classmethod
     def by_columns(
-        cls,
-        frame: pd.DataFrame,
-        context: Context,
-        row: str | None,
-        panel: str | None,
-        **size: Any,
+        cls, frame: pd.DataFrame, context: Context, row: str | None, panel: str | None, **size: Any
     ) -> Panels:
         """Return a row of panels for each value of ``row``, with one for each value of ``panel``.
 
@@ -200,31 +195,33 @@ class Panels:
         axis.set_xlabel(_fitted(x, self._size[0]))
         axis.set_ylabel(_fitted(y, self._size[1]))
 
-    def colour_bar(self, colours: Mapping[float, str], label: str, texts: Sequence[str]) -> None:
-        """Draw a bar to the right of all panels, with one step for each colour.
+    def colour_bar(
+        self, colours: Sequence[str] | str, label: str, texts: Sequence[str] = ()
+    ) -> None:
+        """Draw a bar to the right of all panels.
 
         Parameters
         ----------
-        colours : mapping of float to colour
-            Colour of each number, from bottom to top.
+        colours : sequence of colour, or str
+            Colours from bottom to top, or the name of a map of colours from 0 to 1.
         texts : sequence of str
-            The text next to each step.
+            The text next to each colour.
         """
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import ListedColormap, Normalize
 
-        count = len(colours)
-        steps = ListedColormap(list(colours.values()))
+        steps = colours if isinstance(colours, str) else ListedColormap(list(colours))
+        ends = (-0.5, len(texts) - 0.5) if texts else (0.0, 1.0)
         bar = self.figure.colorbar(
-            ScalarMappable(Normalize(-0.5, count - 0.5), steps),
+            ScalarMappable(Normalize(*ends), steps),
             ax=list(self.axes.flat),
-            ticks=list(range(count)),
-            aspect=14 * len(self.axes),
+            aspect=(14 if texts else 18) * len(self.axes),
             pad=0.02,
             label=label,
         )
-        bar.ax.set_yticklabels(texts)
-        bar.ax.tick_params(length=0)
+        if texts:
+            bar.set_ticks(list(range(len(texts))), labels=texts)
+            bar.ax.tick_params(length=0)
         bar.outline.set_visible(False)
 
     def finish(
@@ -248,7 +245,8 @@ class Panels:
 
         figure, size = self.figure, rcParams["font.size"]
         groups = [(self._name(axis), show_coincident(axis)) for axis, _ in self]
-        lines = self._broken_note([*note, coincident_text(groups)])
+        alike = (_alike_text(handles) for handles in legends)
+        lines = self._broken_note([*note, coincident_text(groups), *alike])
         figure.supxlabel("\n".join(lines), fontsize=size - 1, color="0.35")
         tops = [_GAP]
         headings = textwrap.wrap(title, int(self._characters(size + 1) / _BOLD))
@@ -299,6 +297,27 @@ class Panels:
 
         width = int(self._characters(rcParams["font.size"] - 1))
         return [part for line in sentences(lines) for part in _broken(line, width)]
+
+
+def _alike_text(handles: Sequence[Artist]) -> str:
+    """Name the entries of a legend that look alike; empty if there are none."""
+    labels: dict[Any, list[str]] = {}
+    for handle in handles:
+        labels.setdefault(_look(handle), []).append(str(handle.get_label()))
+    texts = [" and ".join(alike) for alike in labels.values() if len(alike) > 1]
+    return f"Entries of the legend that look alike: {'; '.join(texts)}." if texts else ""
+
+
+def _look(handle: Artist) -> tuple[Any, ...]:
+    """Return all that tells one entry of a legend from another."""
+    from matplotlib.lines import Line2D
+
+    names = ["facecolor", "edgecolor", "linestyle", "hatch", "alpha"]
+    if isinstance(handle, Line2D):
+        names = ["color", "linestyle", "linewidth", "marker", "markersize", "markerfacecolor"]
+    values = [str(getattr(handle, f"get_{name}", lambda: "")()) for name in names]
+    # All dashes of one's own are "--" otherwise.
+    return (*values, getattr(handle, "_unscaled_dash_pattern", None))
 
 
 def _fitted(label: str, inches: float) -> str:

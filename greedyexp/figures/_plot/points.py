@@ -55,13 +55,7 @@ def attach(artist: Line2D | PolyCollection, keys: pd.DataFrame, facts: Mapping[s
     """
     from matplotlib.lines import Line2D
 
-    known: dict[str, list[Any]] = {}
-    for name, values in facts.items():
-        known[name] = (
-            [list(ends) for ends in zip(*map(_plain, values), strict=True)]
-            if isinstance(values, tuple)
-            else _plain(values)
-        )
+    known = {name: _plain(values) for name, values in facts.items()}
     columns = {str(name): _plain(keys[name]) for name in keys.columns}
     if isinstance(artist, Line2D):
         count = len(np.atleast_1d(artist.get_xdata()))
@@ -79,6 +73,6 @@ def attached(artist: Artist) -> Points | None:
 
 
 def _plain(values: Any) -> list[Any]:
-    """Return values as Python's numbers and texts."""
-    found: list[Any] = np.asarray(values).tolist()
+    """Return values as Python's numbers and texts; the two ends of intervals as pairs."""
+    found: list[Any] = np.asarray(values).T.tolist()
     return found

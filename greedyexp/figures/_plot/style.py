@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from greedyexp.figures._plot.methods import COLOURS, DASHES, MARKERS, method_styles
+from greedyexp.figures._plot.methods import COLOURS, MARKERS, method_styles, style_at
 from greedyexp.results.context import Context
 from greedyexp.results.text import group_text
 from greedyexp.results.words import metric_title
@@ -244,13 +244,14 @@ def _styles_of(column: str, levels: Sequence[Key], context: Context) -> dict[Key
     if column == "algorithm":
         known: Any = method_styles(context, map(str, levels))
         return {level: known[level] for level in levels}
-    words = isinstance(levels[0], str)
-    colours = cycle(levels, COLOURS) if words else shades(levels)
-    dashes, markers = cycle(levels, DASHES), cycle(levels, MARKERS)
-    return {
-        level: {"color": colours[level], "linestyle": dashes[level], "marker": markers[level]}
-        for level in levels
-    }
+    styles = {}
+    for place, level in enumerate(levels):
+        turn, number = divmod(place, len(COLOURS))
+        styles[level] = style_at(number, turn)
+    if not isinstance(levels[0], str):
+        for level, colour in shades(levels).items():
+            styles[level]["color"] = colour
+    return styles
 
 
 def _levels(column: pd.Series, name: str, context: Context) -> list:

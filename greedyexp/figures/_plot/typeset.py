@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,10 +23,28 @@ _GREEK = {
 }
 _LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _FORMULA = re.compile(r"(\$[^$]*\$)")
-_POWER = re.compile(r"(?:([\d.]+)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-_EXPONENT = re.compile(r"\b([\d.]+)e([-+]?\d+)\b")
-_NORM = re.compile(r"‖([a-z])\*‖(₁?)")
-_RULES = (
+
+
+def power_text(factor: str, power: str) -> str:
+    """Return a number such as ``2e-05``, given as factor and power of ten, as a formula."""
+    times = "" if factor == "1" else rf"{factor}\cdot"
+    return rf"${times}10^{{{int(power)}}}$"
+
+
+# Patterns, each with its formula or the function of a match that returns it, in their order.
+_RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r"(?:([\d.]+)·)?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"),
+        lambda found: power_text(found[1] or "1", found[2].translate(_LOWERED)),
+    ),
+    (
+        re.compile(r"\b([\d.]+)e([-+]?\d+)\b"),
+        lambda found: power_text(found[1].removesuffix(".0"), found[2]),
+    ),
+    (
+        re.compile(r"‖([a-z])\*‖(₁?)"),
+        lambda found: rf"$\|{found[1]}^*\|{'_1' if found[2] else ''}$",
+    ),
     (re.compile(r"\bl1/linf\b"), r"$\\ell_1/\\ell_\\infty$"),
     (re.compile(r"\bl1/l2\b"), r"$\\ell_1/\\ell_2$"),
     (re.compile(r"\bl([12])\b"), r"$\\ell_\1$"),
@@ -42,7 +60,10 @@ _RULES = (
     # A single letter is a variable where a value or a function of it follows, or in a fraction.
     (re.compile(r"\b([npsrdkc])(?= = | ≤ | ≥ | / |/n\b|, p = )"), r"$\1$"),
     (re.compile(r"(?<= / )([nps])\b|(?<= = )([np])$|^([np])$"), r"$\1\2\3$"),
+    (re.compile(f"[{''.join(_GREEK)}]"), lambda found: rf"$\{_GREEK[found[0]]}$"),
 )
+# Most texts have nothing to typeset.
+_ANY = re.compile("|".join(pattern.pattern for pattern, _ in _RULES))
 
 
 def typeset(figure: Figure) -> None:
@@ -62,45 +83,25 @@ def typeset(figure: Figure) -> None:
             text.set_text(formulas(text.get_text()))
 
 
+@cache
 def formulas(text: str) -> str:
     """Return a text with Greek letters, norms, powers and variables as formulas.
 
     A text with an odd number of dollar signs is left as it is: one of them is money.
     """
-    if text.count("$") % 2:
+    if text.count("$") % 2 or not _ANY.search(text):
         return text
-    changes: list[Callable[[str], str]] = [
-        lambda part: _POWER.sub(_power, part),
-        lambda part: _EXPONENT.sub(_exponent, part),
-        lambda part: _NORM.sub(_norm, part),
-        *(partial(pattern.sub, formula) for pattern, formula in _RULES),
-        _with_greek,
-    ]
-    for change in changes:
-        # Not inside formulas, which earlier changes may have made.
+    for pattern, formula in _RULES:
+        # Not inside formulas, which earlier rules may have made.
         parts = _FORMULA.split(text)
-        text = "".join(part if _FORMULA.fullmatch(part) else change(part) for part in parts)
+        text = "".join(
+            part if _FORMULA.fullmatch(part) else pattern.sub(formula, part) for part in parts
+        )
     return text
 
 
-def _with_greek(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text with formulas in plain characters."""
     for letter, name in _GREEK.items():
-        text = text.replace(letter, rf"$\{name}$")
-    return text
-
-
-def _norm(found: re.Match[str]) -> str:
-    return rf"$\|{found[1]}^*\|{'_1' if found[2] else ''}$"
-
-
-def _power(found: re.Match[str]) -> str:
-    return _power_text(found[1], found[2].translate(_LOWERED))
-
-
-def _exponent(found: re.Match[str]) -> str:
-    return _power_text(found[1].removesuffix(".0"), found[2])
-
-
-def _power_text(factor: str | None, power: str) -> str:
-    times = "" if factor in (None, "1") else rf"{factor}\cdot"
-    return rf"${times}10^{{{int(power)}}}$"
+        text = re.sub(rf"\\{name}(?![A-Za-z])", letter, text)
+    return re.sub(r"\\[,;! ]|\\(?=[A-Za-z])|[${}]", "", text).replace("\\|", "‖")

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.figures import _plot as plot
-from greedyexp.results.context import Context
-from greedyexp.results.records import require_columns
 from greedyexp.theory.transitions import TWO_TASKS, Threshold, visible
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-
 # A parameter of figures.
-Theory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
+WithTheory = Annotated[bool, Field(description="draw the predicted two-task transitions")]
 
 # Draw above the grid, which coincides with some predictions, and below the data.
 _STYLE: plot.Style = {"linewidth": 1.1, "zorder": 0.9}
@@ -36,6 +29,9 @@ _KINDS: dict[bool, tuple[Any, str]] = {
 }
 # Algorithms whose predictions are for n / (s log(p)); theta has log(p - (2 - kappa) s) instead.
 _PER_LOG_P = ("lasso",)
+
+# Label and prediction of each curve of a panel.
+Stated = Mapping["plot.Axes", list[tuple[str, Threshold]]]
 
 # Columns that the success allowed by noise depends on.
 CEILING_COLUMNS = ("values", "noise_std", "n_samples", "p", "n_tasks", "s")
@@ -51,7 +47,7 @@ class _Converted(Threshold):
 
 
 def applicable(
-    frame: pd.DataFrame, context: Context, labels: Iterable[str]
+    frame: plot.Frame, context: plot.Context, labels: Iterable[str]
 ) -> dict[str, Threshold]:
     """Return the predictions that hold for the data, by algorithm label.
 
@@ -76,31 +72,37 @@ def applicable(
     }
 
 
-def in_panel(
-    rows: pd.DataFrame, context: Context, line: Sequence[str], labels: Iterable[str]
-) -> list[tuple[str, Threshold]]:
-    """Return labels and predictions of a panel in units of theta, one per size if they differ.
+def in_panels(
+    panels: plot.Panels, rows: plot.Frame, context: plot.Context, styles: plot.LineStyles
+) -> Stated:
+    """Return labels and predictions of each panel in units of theta, one per size if they differ.
 
     Parameters
     ----------
     rows : DataFrame
-        The rows of the panel.
-    line : sequence of str
-        Columns that separate lines, the algorithm first.
-    labels : iterable of str
-        Labels of the algorithms.
+        The rows of all panels.
+    styles : LineStyles
+        Of the lines, which the algorithm separates first.
     """
-    groups = [group for _, group in rows.groupby(list(line[1:]))] if len(line) > 1 else [rows]
-    stated = applicable(rows, context, labels).items()
+    return {
+        axis: _in_panel(plot.inside(rows, values), context, styles.line[1:], styles.colours)
+        for axis, values in panels
+    }
+
+
+def _in_panel(
+    rows: plot.Frame, context: plot.Context, others: list[str], labels: Iterable[str]
+) -> list[tuple[str, Threshold]]:
+    groups = [group for _, group in rows.groupby(others)] if others else [rows]
     found = []
     for group in groups:
-        for label, prediction in stated:
+        for label, prediction in applicable(rows, context, labels).items():
             per_log_p = context.algorithms.get(label, label) in _PER_LOG_P
             found.append((label, _at_size(prediction, group) if per_log_p else prediction))
     return list(dict.fromkeys(found))
 
 
-def _at_size(prediction: Threshold, rows: pd.DataFrame) -> Threshold:
+def _at_size(prediction: Threshold, rows: plot.Frame) -> Threshold:
     """Convert a prediction for n / (s log(p)) to theta for the size of these rows.
 
     At finite sizes, the prediction for the Lasso, n = 2 s log(p), is not a constant theta. If the
@@ -117,9 +119,14 @@ def _at_size(prediction: Threshold, rows: pd.DataFrame) -> Threshold:
     )
 
 
-def conversion_note(drawn: Iterable[Threshold]) -> str:
+def drawn(stated: Stated) -> list[Threshold]:
+    """Return the predictions of all panels."""
+    return [prediction for curves in stated.values() for _, prediction in curves]
+
+
+def conversion_note(stated: Stated) -> str:
     """Explain predictions that were converted; empty if there is none."""
-    if any(isinstance(prediction, _Converted) for prediction in drawn):
+    if any(isinstance(prediction, _Converted) for prediction in drawn(stated)):
         return "Predicted for the Lasso: n = 2 s log(p), so θ depends on $p$."
     return ""
 
@@ -133,26 +140,21 @@ def style_of(prediction: Threshold, style: plot.Style) -> plot.Style:
     return plot.bound_style(_KINDS[prediction.proved][0], style) | _STYLE
 
 
-def draw_vertical(axis: Axes, theta: float, style: plot.Style) -> None:
+def draw_vertical(axis: plot.Axes, theta: float, style: plot.Style) -> None:
     """Draw a vertical line across a panel, with markers at a quarter and three quarters of it."""
     places, heights = [theta] * 4, [0.0, 0.25, 0.75, 1.0]
     look = style | {"markevery": [1, 2], "transform": axis.get_xaxis_transform()}
     axis.plot(places, heights, **look, gid="prediction")
 
 
-def handles(drawn: Iterable[Threshold], linewidth: float = _STYLE["linewidth"]) -> list[Line2D]:
-    """Return legend entries of the kinds that were drawn, proved before conjectured."""
-    return [
-        plot.legend_entry(
-            _KINDS[kind][1], color="0.5", linewidth=linewidth, linestyle=_KINDS[kind][0]
-        )
-        for kind in sorted({prediction.proved for prediction in drawn}, reverse=True)
-    ]
+def handles(stated: Stated, linewidth: float = _STYLE["linewidth"]) -> list[plot.Line2D]:
+    """Return legend entries of the kinds that are drawn, proved before conjectured."""
+    kinds = sorted({prediction.proved for prediction in drawn(stated)}, reverse=True)
+    look: plot.Style = {"color": "0.5", "linewidth": linewidth}
+    return [plot.legend_entry(_KINDS[one][1], linestyle=_KINDS[one][0], **look) for one in kinds]
 
 
-def draw_ceilings(
-    axis: Axes, rows: pd.DataFrame, x: str, line: list[str], styles: plot.LineStyles
-) -> None:
+def draw_ceilings(axis: plot.Axes, rows: plot.Frame, x: str, styles: plot.LineStyles) -> None:
     """Draw the success probability limited by noise, one curve for each line of a panel.
 
     Curves are grey if lines of one colour may have different ones. Otherwise they have the colour
@@ -161,46 +163,28 @@ def draw_ceilings(
     Raises
     ------
     ConfigError
-        If a column is missing, a line mixes settings with different curves, or there is no curve
-        for the values.
+        If a column is missing, or there is no curve for the values.
     """
-    require_columns(rows, CEILING_COLUMNS)
-    drawn = set()
-    for key, group in rows.groupby(line, sort=True):
-        settings = group[[x, *CEILING_COLUMNS]].drop_duplicates().sort_values(x)
-        if settings[x].duplicated().any():
-            mixed = [
-                name for name in CEILING_COLUMNS if settings.groupby(x)[name].nunique().max() > 1
-            ]
+    plot.require_columns(rows, CEILING_COLUMNS)
+    columns, seen = [*CEILING_COLUMNS], set()
+    for key, group in rows.groupby(styles.line, sort=True):
+        settings = group[[*dict.fromkeys([x, *columns])]].drop_duplicates().sort_values(x)
+        named = settings[columns].rename(columns={"p": "n_features", "s": "sparsity"})
+        try:
+            heights = tuple(visible(**one) for one in named.to_dict("records"))
+        except ValueError as error:
             raise ConfigError(
-                f"a line mixes values of '{mixed[0]}', which have different ceilings.",
-                remedy=f"Put {mixed[0]} into line, panel or row, or leave out the ceiling.",
-            )
-        heights = tuple(_ceiling(setting) for setting in settings.itertuples())
+                f"the table has settings without a ceiling: {error}",
+                remedy="Leave out the ceiling.",
+            ) from None
         look: plot.Style = {"color": "0.4"}
-        if line[0] != "algorithm":
+        if styles.line[0] != "algorithm":
             look = plot.bound_style(_CEILING["linestyle"], styles.of(*key))
-        if (look["color"], heights) not in drawn:
+        if (look["color"], heights) not in seen:
             axis.plot(settings[x], heights, **look | _CEILING, gid="ceiling")
-            drawn.add((look["color"], heights))
+            seen.add((look["color"], heights))
 
 
-def ceiling_handle() -> Line2D:
+def ceiling_handle() -> plot.Line2D:
     """Return the legend entry of the success probability limited by noise."""
     return plot.legend_entry("predicted from noise alone", color="0.4", **_CEILING)
-
-
-def _ceiling(setting: Any) -> float:
-    try:
-        return visible(
-            setting.values,
-            setting.noise_std,
-            n_samples=setting.n_samples,
-            n_features=setting.p,
-            n_tasks=setting.n_tasks,
-            sparsity=setting.s,
-        )
-    except ValueError as error:
-        raise ConfigError(
-            f"the table has settings without a ceiling: {error}", remedy="Leave out the ceiling."
-        ) from None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -12,19 +12,11 @@ from pydantic import Field
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.results import successes, thresholds
-from greedyexp.results.context import Context
-from greedyexp.results.records import Where, require_finite, rows_where
-from greedyexp.results.text import title_text
-from greedyexp.results.words import axis_label
+from greedyexp.results import successes
+from greedyexp.stats.level import INTERVAL
 from greedyexp.theory.donoho_tanner import donoho_tanner
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
-
+Plane = Callable[[Any, Any], tuple[Any, Any]]
 _COLOURS = "cividis"
 _UNTESTED = "0.88"
 _CONTOUR: plot.Style = {"color": "#d62728", "linewidth": 1.4, "marker": "o", "markersize": 2.5}
@@ -40,10 +32,10 @@ def _apart(*, against: str, ratios: str | None, along: str | None, **params: Any
 
 @figure("phase_diagram", title="Phase diagram", columns=plot.reads(apart=_apart), apart=_apart)
 def phase_diagram(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
-    of: Annotated[str, Field(description="column n along which success rises")] = "n_samples",
+    of: Annotated[str, Field(description="column n whose threshold is drawn")] = "n_samples",
     against: Annotated[str, Field(description="column s of the other direction")] = "sparsity",
     ratios: Annotated[
         str | None,
@@ -55,101 +47,80 @@ def phase_diagram(
     panel: plot.Panel = "algorithm",
     row: plot.Row = None,
     success: successes.Success = {"default": "recovered"},  # noqa: B006 - pydantic copies it
-    where: Where = {},  # noqa: B006
-    level: thresholds.Level = 0.5,
+    where: plot.Where = {},  # noqa: B006
+    level: successes.Level = 0.5,
+    direction: successes.Direction = None,
     theory: Annotated[
         bool, Field(description="draw the curve of l1 minimisation without noise")
     ] = True,
-) -> Figure:
+) -> plot.Figure:
     """Success against delta = n / p and rho = s / n, or two other columns, with a contour.
 
     The colour of a cell is the share of successes; places without trials are grey. For each value
     of ``against`` the contour is where a logistic curve fitted to successes against ``of`` crosses
-    ``level``, and its band the 95% interval. The dashed curve is the transition of l1 minimisation
+    ``level``, and its band the interval. The dashed curve is the transition of l1 minimisation
     on Gaussian designs without noise, as p goes to infinity (``greedyexp.theory.donoho_tanner``).
     It is drawn in ratios, where the data have one task, no noise and independent columns.
     """
     keys = [c for c in (row, panel) if c]
-    frame = rows_where(frame, where)
-    metrics = successes.metrics_of(frame, context, success)
     measures = [of, against, *([ratios] if ratios else [])]
-    frame = successes.trials_of(frame, metrics, [*keys, *measures])
-    for column in measures:
-        require_finite(frame, column)
+    rows, metrics = successes.trials(frame, context, success, [*keys, *measures], where)
+    plot.require_finite(rows, *measures)
     by = list(dict.fromkeys([*keys, *measures[1:]]))
-    counts = successes.count(frame, metrics, [*by, of])
-    contour = thresholds.thresholds(frame, context, of=of, success=success, by=by, level=level)
-    panels = plot.Panels.by_columns(frame, context, row, panel)
+    counts = successes.count(rows, metrics, [*by, of])
+    given: Any = {"of": of, "success": success, "level": level, "direction": direction}
+    contour = successes.thresholds(rows, context, by=by, **given)
+    panels = plot.Panels.by_columns(rows, context, row, panel)
     # Trials that follow the results leave gaps, which no cell covers.
     step = None if along else _step(counts[of])
-    predicted = False
-    for axis, values in panels:
+    stated = {
+        axis: bool(ratios and theory) and _is_stated(plot.inside(rows, values))
+        for axis, values in panels
+    }
+
+    def cells_and_contour(axis: plot.Axes, values: Mapping[str, Any]) -> None:
         tested, crossed = plot.inside(counts, values), plot.inside(contour, values)
-        plane = _Plane(_single(tested, ratios) if ratios else None)
-        cells = _draw_cells(axis, tested, of, against, plane, step)
-        _draw_contour(axis, crossed, against, plane, by)
+        at = _plane(tested, ratios)
+        _draw_cells(axis, tested, of, against, at, step)
+        _draw_contour(axis, crossed, against, at, by)
         if ratios:
-            axis.set_xlim(0, 1)
-            axis.set_ylim(0, 1)
-        if ratios and theory and _is_stated(plot.inside(frame, values)):
-            predicted = True
+            axis.set(xlim=(0, 1), ylim=(0, 1))
+        if stated[axis]:
             rare = np.linspace(0.002, 0.998, 250)
             delta = donoho_tanner(rare)
             axis.plot(delta, rare / delta, **_THEORY, gid="theory")
-        panels.title(axis, values, context)
-    names = _RATIOS if ratios else (axis_label(against), axis_label(of))
-    panels.label(*names)
-    bar = panels.figure.colorbar(
-        cells,
-        ax=list(panels.axes.flat),
-        aspect=18 * len(panels.axes),
-        pad=0.02,
-        label="share of successes",
-    )
-    bar.outline.set_visible(False)
-    entries = [plot.legend_entry(f"{100 * level:.4g}% success, with its 95% interval", **_CONTOUR)]
-    if predicted:
+
+    texts = _RATIOS if ratios else (plot.axis_label(against), plot.axis_label(of))
+    entries = [plot.legend_entry(f"{100 * level:.4g}% success, with its {INTERVAL}", **_CONTOUR)]
+    if any(stated.values()):
         label = r"$\ell_1$ minimisation, proved as $p \to \infty$"
         entries.append(plot.legend_entry(label, **_THEORY))
-    return panels.finish(
-        entries,
-        title=title_text(where, context),
-        note=[
-            *thresholds.notes(frame, context, contour, by),
-            successes.metrics_note(context, metrics, ["algorithm"]),
-        ],
+    note = [
+        *successes.threshold_notes(rows, context, contour, by),
+        successes.metrics_note(context, metrics, ["algorithm"]),
+    ]
+    return plot.chart(
+        *(panels, context, [cells_and_contour], texts, [entries], note, where),
+        then=lambda: panels.colour_bar(_COLOURS, "share of successes"),
     )
 
 
-@dataclass(frozen=True)
-class _Plane:
-    """The plane of a panel.
-
-    Parameters
-    ----------
-    features : float, optional
-        p: a point (s, n) lies at (n / p, s / n). Without it, at (s, n).
-    """
-
-    features: float | None
-
-    def at(self, s: Any, n: Any) -> tuple[Any, Any]:
-        return (s, n) if self.features is None else (n / self.features, s / n)
-
-
-def _single(rows: pd.DataFrame, column: str) -> float:
-    found = rows[column].unique()
+def _plane(rows: plot.Frame, ratios: str | None) -> Plane:
+    """Return where a point (s, n) lies: at (n / p, s / n), or at (s, n) without a column p."""
+    if ratios is None:
+        return lambda s, n: (s, n)
+    found = rows[ratios].unique()
     if len(found) > 1:
         raise ConfigError(
-            f"a panel has several values of '{column}', so its cells overlap.",
-            remedy=f"Name {column} as panel or row, or choose one by `where`.",
+            f"a panel has several values of '{ratios}', so its cells overlap.",
+            remedy=f"Name {ratios} as panel or row, or choose one by `where`.",
         )
-    return float(found[0])
+    return lambda s, n: (n / float(found[0]), s / n)
 
 
 def _draw_cells(
-    axis: Axes, counts: pd.DataFrame, of: str, against: str, plane: _Plane, step: float | None
-) -> PolyCollection:
+    axis: plot.Axes, counts: plot.Frame, of: str, against: str, plane: Plane, step: float | None
+) -> None:
     """Draw the share of successes in cells around the tested points.
 
     Cells are one ``step`` of ``of`` wide; by default the smallest step at their own ``against``.
@@ -166,7 +137,7 @@ def _draw_cells(
         half = (step or _step(points[of])) / 2
         for left, right in zip(np.maximum(n - half, n / 2), n + half, strict=True):
             corners = ((low, left), (low, right), (high, right), (high, left))
-            cells.append([plane.at(*corner) for corner in corners])
+            cells.append([plane(*corner) for corner in corners])
     shares = counts["successes"] / counts["trials"]
     drawn = PolyCollection(cells, array=shares, cmap=_COLOURS, edgecolor="face", linewidth=0.1)
     drawn.set_clim(0, 1)
@@ -176,10 +147,9 @@ def _draw_cells(
     axis.set_facecolor(_UNTESTED)
     axis.add_collection(drawn)
     axis.autoscale_view()
-    return drawn
 
 
-def _step(values: pd.Series) -> float:
+def _step(values: plot.Series) -> float:
     """Return the smallest distance of two values, or a tenth of a single one."""
     levels = np.unique(values.to_numpy(dtype=float))
     return float(np.diff(levels).min() if len(levels) > 1 else levels[0] / 10)
@@ -194,7 +164,7 @@ def _edges(places: np.ndarray) -> np.ndarray:
 
 
 def _draw_contour(
-    axis: Axes, contour: pd.DataFrame, against: str, plane: _Plane, keys: list[str]
+    axis: plot.Axes, contour: plot.Frame, against: str, plane: Plane, keys: list[str]
 ) -> None:
     """Draw the crossings, joined in the order of ``against``, and the band of their intervals."""
     contour = contour.sort_values(against)
@@ -204,13 +174,13 @@ def _draw_contour(
     known = np.isfinite(low) & np.isfinite(high)
     if known.sum() > 1:
         # With ratios, an interval of n lies on a hyperbola, along which both coordinates change.
-        lower, upper = (np.column_stack(plane.at(s[known], ends[known])) for ends in (low, high))
+        lower, upper = (np.column_stack(plane(s[known], ends[known])) for ends in (low, high))
         axis.fill(*np.vstack([lower, upper[::-1]]).T, **_BAND, gid="band")
-    (line,) = axis.plot(*plane.at(s, n), **_CONTOUR)
-    plot.attach(line, contour[keys], thresholds.facts(contour))
+    (line,) = axis.plot(*plane(s, n), **_CONTOUR)
+    plot.attach(line, contour[keys], plot.facts(contour, "threshold", counts=successes.COUNTS))
 
 
-def _is_stated(rows: pd.DataFrame) -> bool:
+def _is_stated(rows: plot.Frame) -> bool:
     """Return True if the curve of l1 minimisation holds for the data of a panel."""
     fixed = {"noise_std": 0, "correlation": 0, "n_tasks": 1}
     return all((rows[name] == value).all() for name, value in fixed.items() if name in rows)

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.figures.tradeoff._counts_axis import CountsAxis
 from greedyexp.results import theorems
-from greedyexp.results.context import Context
-from greedyexp.results.records import group_columns, identity, replicates, rows_where
-from greedyexp.results.summaries import spread_reached, spread_text
-from greedyexp.results.text import failures_text, origin_text, title_text
 from greedyexp.results.theorems import WhereTheorem, theorem_title
-from greedyexp.results.words import axis_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 Count = Annotated[theorems.Count, Field(description="quantity counted")]
 
@@ -40,14 +29,14 @@ def _columns(*, count: str, **params: Any) -> list[str]:
     apart=plot.separate_algorithms,
 )
 def accuracy_curve(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
     panel: plot.Panel = "theorem",
     row: plot.Row = None,
     count: Count = "steps",
     where: WhereTheorem = {},  # noqa: B006
-) -> Figure:
+) -> plot.Figure:
     """Steps k(epsilon) until the excess risk is at most epsilon, against epsilon, both logarithmic.
 
     Lines are medians over replicates with bands, one for each algorithm. Dashed lines are
@@ -58,56 +47,63 @@ def accuracy_curve(
     half filled if some did. An accuracy that needs no step is drawn at 0, below the other numbers.
     Replicates that failed are left out and counted below. The table ``slopes`` has the growth.
     """
-    frame = rows_where(frame, where)
-    frame, keys = group_columns(frame, context, row, panel, "algorithm", merge=True)
+    frame = plot.rows_where(frame, where)
+    frame, keys = plot.group_columns(frame, context, row, panel, "algorithm", merge=True)
     rows = theorems.accuracies(frame, keys, count, _remedy(panel, row))
+    # A replicate is counted once, even if several theorems apply to it.
+    pairs = [*dict.fromkeys([*plot.identity(frame), *keys, "epsilon"])]
+    table = plot.medians_reached(rows.drop_duplicates(pairs), [*keys, "epsilon"], "taken")
+    bounds = _bounds(rows, frame, keys, count)
+    names = list(dict.fromkeys(bounds["theorem"]))
+    dashes = plot.cycle(names, plot.LINES[1:2] if "theorem" in (panel, row) else plot.LINES[1:])
     styles = plot.LineStyles(rows, ["algorithm"], context, dashed=False)
-    table, bounds = _measured(rows, frame, keys), _bounds(rows, frame, keys, count)
-    dashes = _dashes(bounds, "theorem" in (panel, row))
-    panels = plot.Panels.by_columns(rows, context, row, panel)
-    along = plot.LogAxis("epsilon", rows["epsilon"])
-    vertical = CountsAxis(table, bounds["median"])
-    marked = set()
-    for axis, values in panels:
-        for name, points in plot.inside(table, values).groupby("algorithm", sort=True):
-            vertical.draw(axis, points, styles.of(name))
-        shown = plot.inside(bounds, values)
-        for theorem, own in shown.groupby("theorem", sort=False):
+    vertical = plot.CountsAxis(table, bounds["estimate"])
+    marked: set[str] = set()
+
+    def promised(axis: plot.Axes, values: Mapping[str, Any]) -> None:
+        groups: Any = plot.inside(bounds, values).groupby("theorem", sort=False)
+        for theorem, own in groups:
             lines = [line for _, line in own.groupby("algorithm", sort=True)]
-            same = all(_values(line) == _values(lines[0]) for line in lines)
+            same = len({(*line["epsilon"], *line["estimate"]) for line in lines}) == 1
             for line in lines[:1] if same else lines:
-                own_style = None if same else styles.of(line["algorithm"].iloc[0])
-                look = {"color": "black"} | plot.bound_style(dashes[str(theorem)], own_style)
-                heights, title = vertical.heights(line["median"]), theorem_title(str(theorem))
-                if plot.draw_bound(axis, line["epsilon"], heights, look, title):
-                    marked.add(str(theorem))
-        along.apply(axis)
-        # Smaller epsilon to the right.
-        axis.set_xlim(*sorted(axis.get_xlim(), reverse=True))
-        vertical.apply(axis)
-        by_theorem = shown.groupby("theorem", sort=False)["median"]
-        vertical.write_hidden(axis, {theorem_title(str(name)): line for name, line in by_theorem})
+                style = None if same else styles.of(line["algorithm"].iloc[0])
+                look = {"color": "black"} | plot.bound_style(dashes[theorem], style)
+                heights = vertical.heights(line["estimate"])
+                if plot.draw_bound(axis, line["epsilon"], heights, look, theorem_title(theorem)):
+                    marked.add(theorem)
+
+    def texts(axis: plot.Axes, values: Mapping[str, Any]) -> None:
+        by_theorem: Any = plot.inside(bounds, values).groupby("theorem", sort=False)["estimate"]
+        vertical.write_hidden(axis, {theorem_title(name): line for name, line in by_theorem})
         if not axis.lines:
             axis.text(0.5, 0.4, "nothing is promised", transform=axis.transAxes, **_EMPTY)
-        panels.title(axis, theorems.title_theorem(values), context)
-    panels.label(axis_label("epsilon"), axis_label(count))
-    pairs = [*identity(frame), "reference", "epsilon"]
-    unreached = np.isinf(rows.drop_duplicates(pairs)["taken"]).mean()
+
+    along = plot.LogAxis("epsilon", rows["epsilon"], falling=True)
+    layers: list[plot.Layer] = [vertical.curves(keys, styles), promised, along, vertical, texts]
+    once = rows.drop_duplicates([*plot.identity(frame), "reference", "epsilon"])
+    unreached = np.isinf(once["taken"]).mean()
     too = "" if bounds.empty else " Bounds are medians too."
+    origin, failures = plot.run_notes(frame, context, f"{plot.medians_text(table, context)}.{too}")
+    share = f"{unreached:.2%} of all pairs of replicate and accuracy."
     note = [
-        f"{origin_text(context)}: {spread_text(table)}.{too}",
+        origin,
         theorems.random_text(bounds["theorem"], "promised with probability 1/2"),
-        failures_text(replicates(frame), "left out"),
-        f"Accuracy not reached: {unreached:.2%} of all pairs of replicate and accuracy."
-        if unreached
-        else "",
+        failures,
+        f"Accuracy not reached: {share}" if unreached else "",
     ]
-    return panels.finish(
-        *styles.legends(),
-        _bound_handles(dashes, marked),
-        vertical.handles(_budget_text(frame)),
-        title=title_text(theorems.without_theorem(where), context),
-        note=note,
+    return plot.chart(
+        plot.Panels.by_columns(rows, context, row, panel),
+        context,
+        layers,
+        (plot.axis_label("epsilon"), plot.axis_label(count)),
+        lambda: [
+            *styles.legends(),
+            _bound_handles(dashes, marked),
+            vertical.handles(_budget_text(frame)),
+        ],
+        note,
+        theorems.without_theorem(where),
+        titled=theorems.title_theorem,
     )
 
 
@@ -117,19 +113,9 @@ def _remedy(panel: str | None, row: str | None) -> str:
     return " ".join(f"Write `{name}: reference` or `{name}: null`." for name in named)
 
 
-def _measured(rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Compute median and band of the count at each accuracy.
-
-    A replicate is counted once, even if several theorems apply to it.
-    """
-    names = [*keys, "epsilon"]
-    once = rows.drop_duplicates([*dict.fromkeys([*identity(frame), *names])])
-    return spread_reached(once, names, "taken")
-
-
 def _bounds(
-    rows: pd.DataFrame, frame: pd.DataFrame, keys: Sequence[str], count: theorems.Count
-) -> pd.DataFrame:
+    rows: plot.Frame, frame: plot.Frame, keys: Sequence[str], count: theorems.Count
+) -> plot.Frame:
     """Compute the median bound at each accuracy.
 
     A bound of steps bounds features only for an algorithm whose predictors never have more features
@@ -141,23 +127,13 @@ def _bounds(
     return theorems.bound_medians(rows, frame, keys, "epsilon", "steps_bound")
 
 
-def _dashes(bounds: pd.DataFrame, in_panels: bool) -> dict[str, Any]:
-    """Return dashes by theorem, all the same if panels separate theorems."""
-    names = list(dict.fromkeys(bounds["theorem"]))
-    return dict.fromkeys(names, plot.LINES[1]) if in_panels else plot.cycle(names, plot.LINES[1:])
-
-
-def _values(line: pd.DataFrame) -> list[tuple[float, float]]:
-    return [*zip(line["epsilon"], line["median"], strict=True)]
-
-
-def _budget_text(frame: pd.DataFrame) -> str:
+def _budget_text(frame: plot.Frame) -> str:
     """Return the largest number of steps as text; empty if it is not known."""
     last = frame["step"].max() if "step" in frame.columns else np.nan
     return "" if np.isnan(last) else f" within {plot.tick_labels([float(last)])[0]} steps"
 
 
-def _bound_handles(dashes: Mapping[str, Any], marked: set[str]) -> list[Line2D]:
+def _bound_handles(dashes: Mapping[str, Any], marked: set[str]) -> list[plot.Line2D]:
     if len(set(dashes.values())) == 1 < len(dashes):
         return [plot.bound_handle("bound of the theorem", plot.LINES[1], marked=bool(marked))]
     return [

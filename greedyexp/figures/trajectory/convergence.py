@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.results.context import Context
-from greedyexp.results.records import group_columns, identity, records, replicates, require_numeric
-from greedyexp.results.summaries import spread, spread_facts, spread_text
-from greedyexp.results.text import failures_text, origin_text
-from greedyexp.results.words import axis_label, number_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The square of the guarantee over the first gap: the guarantee with twice the exponent.
 _TWICE = "twice"
@@ -47,8 +37,8 @@ _NAMES = {
     **plot.declared("record", "iteration", "gap"),
 )
 def convergence(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
     line: plot.Line = ["algorithm"],  # noqa: B006 - a default that pydantic copies
     panel: plot.Panel = None,
@@ -64,7 +54,7 @@ def convergence(
     floor: Annotated[
         float, Field(gt=0, description="gap below which only rounding is visible")
     ] = 1e-15,
-) -> Figure:
+) -> plot.Figure:
     """The objective above its minimum against the iteration, one line per algorithm or other key.
 
     Lines are medians over replicates with bands, as far as all replicates go. Dashed curves are
@@ -77,49 +67,58 @@ def convergence(
     from zero violates it. A line ends before its gap first reaches ``floor``. Replicates that
     failed are left out and counted below.
     """
-    frame, keys = group_columns(frame, context, row, panel, *line)
+    frame, keys = plot.group_columns(frame, context, row, panel, *line)
     rows = trajectories(frame, keys, until=until)
     wanted = {"guarantee": guarantee, "prediction": prediction, "local_guarantee": local}
     curves = {kind: curve(rows, keys, kind) for kind, draw in wanted.items() if draw}
-    names = rows["algorithm"].map(lambda label: context.algorithms.get(label, label))
-    doubled = rows[rows["algorithm"].isin(twice) | names.isin(twice)]
+    labels = rows["algorithm"].unique()
+    wanted_twice = [
+        label for label in labels if {label, context.algorithms.get(label, label)} & set(twice)
+    ]
+    doubled = rows[rows["algorithm"].isin(wanted_twice)]
     curves[_TWICE] = curve(doubled, keys, _TWICE)
     curves = {kind: curves[kind] for kind in _CURVES if len(curves.get(kind, ()))}
     measured = curve(rows, keys, "gap")
     styles = plot.LineStyles(rows, line, context, dashed=False)
-    panels = plot.Panels.by_columns(rows, context, row, panel)
-    limits = _limits(measured, curves, floor)
-    for axis, values in panels:
-        for key in styles.keys(plot.inside(rows, values)):
-            one = values | dict(zip(line, key, strict=True))
-            _draw_gap(axis, plot.inside(measured, one), styles, key, floor, keys)
-            for kind, table in curves.items():
-                points = plot.inside(table, one)
-                if points.empty:
-                    continue
-                heights = points["median"].where(points["median"] > 0)
-                dash, name = _CURVES[kind]
-                style = styles.of(*key)
-                # Without what it is not.
-                short = name.partition(",")[0]
-                label = plot.bound_label(f"{short} of {style['label']}")
-                look = plot.bound_style(dash, style)
-                axis.plot(points["iteration"], heights, **look, label=label, gid=kind)
-        plot.iteration_axis(axis, measured["iteration"].max(), scale)
-        axis.set_yscale("log")
-        axis.set_ylim(*limits)
-        plot.set_ticks(axis.yaxis, plot.log_ticks(*limits))
-        panels.title(axis, values, context)
-    panels.label(axis_label("iteration"), axis_label("gap"))
-    handles = [plot.bound_handle(_CURVES[kind][1], _CURVES[kind][0]) for kind in curves]
-    ended = f"Lines end where the gap falls to {number_text(floor)}; bands are cut off there."
-    note = [
-        f"{origin_text(context)}: {spread_text(measured)}",
-        failures_text(replicates(frame), "left out"),
-        _medians_text(curves),
-        ended if measured["low"].le(floor).any() else "",
+    limits, last = _limits(measured, curves, floor), measured["iteration"].max()
+    # After the first gap at the floor, only rounding errors are visible.
+    ended = measured["estimate"].le(floor).groupby([measured[name] for name in keys]).cummax()
+    points = (measured[~ended], "iteration", [*keys, "iteration"], styles, "median gap", plot.BAND)
+    theory = []
+    for key in styles.keys(rows):
+        for kind, table in curves.items():
+            known = plot.inside(table, dict(zip(line, key, strict=True)))
+            known = known.assign(estimate=known["estimate"].where(known["estimate"] > 0))
+            dash, name = _CURVES[kind]
+            # Names in notes do not say what a curve is not.
+            name = name.partition(",")[0]
+            theory.append(plot.Theory(known, "iteration", styles, dash, name, kind))
+    clipped = ["low", "estimate", "high"]
+    layers: list[plot.Layer] = [
+        plot.Curves(
+            *points,
+            shown=lambda own: own.assign(**own[clipped].clip(lower=floor)),
+            every=0.16,
+            look={"gid": "gap"},
+            ordered=True,
+        ),
+        *theory,
+        lambda axis, _: plot.iteration_axis(axis, last, scale),
+        plot.log_heights(*limits),
     ]
-    return panels.finish(*styles.legends(), handles, title=context.title, note=note)
+    handles = [plot.bound_handle(_CURVES[kind][1], _CURVES[kind][0]) for kind in curves]
+    end_text = (
+        f"Lines end where the gap falls to {plot.number_text(floor)}; bands are cut off there."
+    )
+    note = [
+        *plot.run_notes(frame, context, plot.medians_text(measured, context)),
+        _medians_text(curves),
+        end_text if measured["low"].le(floor).any() else "",
+    ]
+    panels = plot.Panels.by_columns(rows, context, row, panel)
+    texts = plot.axis_label("iteration"), plot.axis_label("gap")
+    legends = [*styles.legends(), handles]
+    return plot.chart(panels, context, layers, texts, legends, note)
 
 
 def _medians_text(curves: Collection[str]) -> str:
@@ -131,9 +130,7 @@ def _medians_text(curves: Collection[str]) -> str:
     return f"{names.capitalize()} are medians too."
 
 
-def trajectories(
-    frame: pd.DataFrame, keys: Sequence[str], *, until: int | None = None
-) -> pd.DataFrame:
+def trajectories(frame: plot.Frame, keys: Sequence[str], *, until: int | None = None) -> plot.Frame:
     """Return the rows about iterations, with the guarantee of twice the exponent.
 
     Parameters
@@ -150,20 +147,22 @@ def trajectories(
     ConfigError
         If a column is missing or has wrong values.
     """
-    rows = records(frame, "iteration", keys, finite=["iteration", "gap"])
-    require_numeric(rows, *(name for name in _CURVES if name in rows.columns))
+    rows = plot.records(frame, "iteration", keys, finite=["iteration", "gap"])
+    plot.require_numeric(rows, *(name for name in _CURVES if name in rows.columns))
     if "guarantee" in rows.columns:
-        rows = rows.assign(**{_TWICE: rows["guarantee"] ** 2 / _first_gap(rows, identity(frame))})
+        rows = rows.assign(
+            **{_TWICE: rows["guarantee"] ** 2 / _first_gap(rows, plot.identity(frame))}
+        )
     return rows if until is None else rows[rows["iteration"] <= until]
 
 
-def _first_gap(rows: pd.DataFrame, same: Sequence[str]) -> pd.Series:
+def _first_gap(rows: plot.Frame, same: Sequence[str]) -> plot.Series:
     """Return the gap at iteration 0 of each row's replicate; nan if it is 0 or not recorded."""
     start = rows["gap"].where((rows["iteration"] == 0) & (rows["gap"] > 0))
     return start.groupby([rows[name] for name in same], dropna=False).transform("max")
 
 
-def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+def curve(rows: plot.Frame, keys: Sequence[str], value: str) -> plot.Frame:
     """Compute median and band of a column at each iteration that all replicates of a line have.
 
     Replicates end at different iterations: a median over the remaining ones would jump. A missing
@@ -173,48 +172,27 @@ def curve(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of ``spread``; empty if the table has no such column or no value in it.
+        The points; empty if the table has no such column or no value in it.
     """
     import pandas as pd
 
     names = [*keys, "iteration"]
     if value not in rows.columns or rows[value].isna().all():
-        return pd.DataFrame(columns=[*names, "median", "low", "high", "replicates"])
-    table = spread(rows.assign(**{value: rows[value].fillna(np.inf)}), names, value)
-    whole = table.groupby(list(keys))["replicates"].transform("max")
-    return table[(table["replicates"] == whole) & np.isfinite(table["median"])]
-
-
-def _draw_gap(
-    axis: Axes,
-    points: pd.DataFrame,
-    styles: plot.LineStyles,
-    key: tuple,
-    floor: float,
-    keys: list[str],
-) -> None:
-    style = styles.of(*key)
-    # After the first gap at the floor, only rounding errors are visible.
-    points = points[~points["median"].le(floor).cummax()]
-    heights = points[["low", "median", "high"]].clip(lower=floor)
-    at = points["iteration"]
-    axis.fill_between(
-        at, heights["low"], heights["high"], color=style["color"], alpha=0.15, linewidth=0
-    )
-    every = styles.marker_phase(key, 0.16)
-    (line,) = axis.plot(at, heights["median"], **style, markevery=every, gid="gap")
-    plot.attach(line, points[[*keys, "iteration"]], spread_facts(points, "median gap"))
+        return pd.DataFrame(columns=[*names, "estimate", "low", "high", "trials"])
+    rows = rows.assign(**{value: rows[value].fillna(np.inf)})
+    table = plot.medians(rows, names, value, whole=keys)
+    return table[np.isfinite(table["estimate"])]
 
 
 def _limits(
-    measured: pd.DataFrame, curves: Mapping[str, pd.DataFrame], floor: float
+    measured: plot.Frame, curves: Mapping[str, plot.Frame], floor: float
 ) -> tuple[float, float]:
     """Return vertical limits: all measurements, and bounds up to a factor above them."""
-    seen = measured[["median", "high"]].clip(lower=floor)
-    low, high = float(seen["median"].min()), float(seen.to_numpy().max())
+    seen = measured[["estimate", "high"]].clip(lower=floor)
+    low, high = float(seen["estimate"].min()), float(seen.to_numpy().max())
     ends = [high]
     for table in curves.values():
-        final = table.loc[table["iteration"] == table["iteration"].max(), "median"]
+        final = table.loc[table["iteration"] == table["iteration"].max(), "estimate"]
         ends += [end for end in final if np.isfinite(end)]
     top = min(max(ends), plot.MAX_ABOVE * high)
     margin = (top / low) ** 0.04 if top > low else 2.0

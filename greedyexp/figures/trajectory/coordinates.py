@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import figure
 from greedyexp.figures import _plot as plot
-from greedyexp.results.context import Context
-from greedyexp.results.records import group_columns, records, replicates
-from greedyexp.results.text import count_text, failures_text, origin_text
-from greedyexp.results.words import axis_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 # Coordinates that a note names, in each panel.
 _MAX_NAMED = 12
@@ -32,8 +24,8 @@ _GREY: plot.Style = {"color": "0.72", "linewidth": 0.7}
     **plot.declared("record", "iteration", "coordinate", "coefficient"),
 )
 def coordinates(
-    frame: pd.DataFrame,
-    context: Context,
+    frame: plot.Frame,
+    context: plot.Context,
     *,
     panel: plot.Panel = "algorithm",
     row: plot.Row = None,
@@ -42,48 +34,45 @@ def coordinates(
         int | None, Field(ge=0, description="replicate shown; the first by default")
     ] = None,
     scale: plot.IterationScale = "linear",
-) -> Figure:
+) -> plot.Figure:
     """The recorded coefficients of one replicate against the iteration, one line per coordinate.
 
     Lines have steps if every iteration is recorded. The coordinates that grow largest at any
     iteration have colours and markers, the same in all panels; the others are grey. Each panel
     shows the coordinates that its algorithm recorded.
     """
-    frame, keys = group_columns(frame, context, row, panel)
+    frame, keys = plot.group_columns(frame, context, row, panel)
     rows = _rows(frame, keys, replicate)
     shown = rows if until is None else rows[rows["iteration"] <= until]
     looks = _looks(_largest(rows))
-    panels = plot.Panels.by_columns(rows, context, row, panel)
-    for axis, values in panels:
+
+    def paths(axis: plot.Axes, values: Mapping[str, Any]) -> None:
         axis.axhline(0, color="0.6", linewidth=0.7, zorder=0.9)
         for coordinate, points in plot.inside(shown, values).groupby("coordinate", sort=True):
             points = points.sort_values("iteration")
-            style = _GREY | {"zorder": 1.8}
-            if coordinate in looks:
-                style = looks[coordinate] | {"zorder": 2.2}
+            style = looks.get(coordinate, _GREY | {"zorder": 1.8})
             whole = points["iteration"].diff().max() <= 1
-            style |= {"drawstyle": "steps-post" if whole else "default", "gid": "path"}
+            style = style | {"drawstyle": "steps-post" if whole else "default", "gid": "path"}
             (path,) = axis.plot(points["iteration"], points["coefficient"], **style)
             behind = points[[*keys, "coordinate", "iteration", "replicate"]]
             plot.attach(path, behind, {"coefficient": points["coefficient"]})
         plot.iteration_axis(axis, shown["iteration"].max(), scale)
-        panels.title(axis, values, context)
-    panels.label(axis_label("iteration"), "coefficient")
+
     handles = [
         plot.legend_entry(f"coordinate {coordinate:.0f}", **look)
         for coordinate, look in looks.items()
     ]
     if shown["coordinate"].nunique() > len(looks):
         handles.append(plot.legend_entry("other coordinates", **_GREY))
-    note = [
-        f"{origin_text(context)}: one replicate (number {rows['replicate'].iloc[0]})",
-        _counts_text(rows, keys),
-        failures_text(replicates(frame), "left out"),
-    ]
-    return panels.finish(handles, title=context.title, note=note)
+    number = rows["replicate"].iloc[0]
+    origin, failures = plot.run_notes(frame, context, f"one replicate (number {number})")
+    note = [origin, _counts_text(rows, keys), failures]
+    panels = plot.Panels.by_columns(rows, context, row, panel)
+    texts = plot.axis_label("iteration"), "coefficient"
+    return plot.chart(panels, context, [paths], texts, [handles], note)
 
 
-def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd.DataFrame:
+def _rows(frame: plot.Frame, keys: Sequence[str], replicate: int | None) -> plot.Frame:
     """Return the coefficients of one replicate, the first if None.
 
     Raises
@@ -91,7 +80,9 @@ def _rows(frame: pd.DataFrame, keys: Sequence[str], replicate: int | None) -> pd
     ConfigError
         If the replicate is not in the table, or a panel would mix several settings.
     """
-    rows = records(frame, "coordinate", keys, finite=["coordinate", "iteration", "coefficient"])
+    rows = plot.records(
+        frame, "coordinate", keys, finite=["coordinate", "iteration", "coefficient"]
+    )
     known = sorted(rows["replicate"].unique())
     chosen = known[0] if replicate is None else replicate
     if chosen not in known:
@@ -118,12 +109,13 @@ def _looks(coordinates: Sequence[Any]) -> dict[Any, plot.Style]:
             "markersize": 3.5,
             "markevery": (_APART * rank / len(looks), _APART),
             "linewidth": 1.2,
+            "zorder": 2.2,
         }
         for rank, (coordinate, (colour, marker)) in enumerate(looks.items())
     }
 
 
-def _largest(rows: pd.DataFrame) -> list[Any]:
+def _largest(rows: plot.Frame) -> list[Any]:
     """Return the coordinates to tell apart: those that grow largest in any panel."""
     sizes = rows["coefficient"].abs().groupby(rows["coordinate"]).max()
     # The lower of two tied coordinates comes first, whatever the order of the rows.
@@ -131,7 +123,7 @@ def _largest(rows: pd.DataFrame) -> list[Any]:
     return sorted(order.index[: len(plot.COLOURS)])
 
 
-def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
+def _counts_text(rows: plot.Frame, keys: list[str]) -> str:
     """Return the numbers of coordinates shown and of all, and name those shown if they are few."""
     import pandas as pd
 
@@ -143,4 +135,5 @@ def _counts_text(rows: pd.DataFrame, keys: list[str]) -> str:
     names = ", ".join(f"{coordinate:.0f}" for coordinate in known)
     among = "; over all panels" if len(known) > counts.max() else ""
     named = f"{among}: {names}" if len(known) <= _MAX_NAMED else ""
-    return f"{count_text(counts)}{of_all} coordinates in each panel, those that grow largest{named}"
+    count = f"{plot.count_text(counts)}{of_all} coordinates in each panel"
+    return f"{count}, those that grow largest{named}"

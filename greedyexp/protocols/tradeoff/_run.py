@@ -119,12 +119,13 @@ class Estimates:
     @cached_property
     def features(self) -> np.ndarray:
         """Numbers of nonzero coefficients, (m,) of int."""
-        return self.path.support_sizes
+        return self.path.sparse.sizes
 
     @cached_property
     def l1_norm(self) -> np.ndarray:
         """||w||_1, (m,)."""
-        return np.array([np.abs(coef).sum() for coef in self.path.coef])
+        sparse = self.path.sparse
+        return sparse.task_sums(np.abs(sparse.values)).sum(axis=1)
 
     @property
     def was_smoothed(self) -> bool:

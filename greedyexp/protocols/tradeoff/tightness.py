@@ -157,7 +157,7 @@ def tightness(
     start = setup.clock()
     seen = runner.after(search_steps(steps, fine, resolution))
     seconds = setup.clock() - start
-    if not np.isfinite(seen.path.coef).all():
+    if not np.isfinite(seen.path.sparse.values).all():
         return Outcome(Status.NONFINITE, "an estimate is not finite")
     dense_risk = PopulationSquaredLoss(moments).value(truth[:, 0])
     rows, estimates = [], seen.path.coef[:, :, 0]

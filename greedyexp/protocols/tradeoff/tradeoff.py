@@ -308,7 +308,7 @@ def tradeoff(
     run = first_run(runner, schedule, epsilons, fine, resolution)
     seconds = setup.clock() - start
     seen, recorded = run.seen, run.recorded
-    if not (np.isfinite(seen.path.coef).all() and np.isfinite(seen.risk).all()):
+    if not (np.isfinite(seen.path.sparse.values).all() and np.isfinite(seen.risk).all()):
         return Outcome(Status.NONFINITE, "an estimate or its risk is not finite")
     known, uncertain = references_of(references, problem, seen, params, radius, epsilons)
     pairs, left_out = pairs_of(runner, seen, recorded, known, theorems, epsilons)

@@ -3,8 +3,9 @@
 - ``build``: the folder of pages, its assets and the copies of files
 - ``index_page``, ``run_page``, ``comparison_page``: what the pages show
 - ``forest``: the tests of claims as forest plots
-- ``interactive``, ``axes``, ``artists``, ``legends``, ``mathtext``: figures of matplotlib as
-  figures of Plotly
+- ``svg``, ``legends``: figures as matplotlib draws them, with the places of their points
+- ``kept_pages``: pages of runs that have not changed
 - ``behind``: the rows behind the points of a figure
+- ``serve``: the pages on a port of this machine
 - ``templates/``, ``assets/``: HTML, CSS and JavaScript
 """

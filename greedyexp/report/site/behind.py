@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from greedyexp.figures._plot.points import Points
-from greedyexp.report.source import Source
-from greedyexp.results.records import identity, matches, rows_where, with_sizes
+from greedyexp.results.records import identity, rows_where, with_sizes
+from greedyexp.runner.run_contents import Run
 
 # Runs of row numbers: first number, step, count.
 Runs = list[list[int]]
+
+# Codes of values by column, and positions of rows by codes.
+_Groups = tuple[list[dict[Any, int]], dict[tuple[int, ...], np.ndarray]]
 
 
 class Rows:
@@ -20,18 +24,22 @@ class Rows:
 
     Parameters
     ----------
-    source : Source
+    source : Run
     where : mapping
         The choice of rows of the figure.
     """
 
-    def __init__(self, source: Source, where: Mapping[str, Any]):
-        self._context = source.context
+    def __init__(self, source: Run, where: Mapping[str, Any]):
+        self._variants = source.context.variants
         self._frame = with_sizes(rows_where(source.frame, where))
-        self._masks: dict[tuple[str, str], np.ndarray] = {}
         self._index = self._frame.index.to_numpy()
-        self.identity = identity(source.frame)
-        self._swept = [name for axis in source.design.data_axes for name in axis]
+        self._groups: dict[tuple[tuple[str, bool], ...], _Groups] = {}
+        swept = {name for axis in source.design.data_axes for name in axis}
+        self._chosen_by = {
+            name: self._frame[name].to_numpy()
+            for name in identity(source.frame)
+            if name in ("replicate", "algorithm") or name in swept
+        }
 
     def behind(self, points: Points) -> tuple[list[Runs], list[int]]:
         """Find the rows behind each point.
@@ -44,56 +52,43 @@ class Rows:
             The place of each point in ``found``: all points of a curve may have the same rows.
         """
         names = [name for name in points.keys if name in self._frame.columns]
-        columns = [points.keys[name] for name in names]
-        # Columns with one value for all points are compared once.
-        fixed = [
-            name
-            for name, column in zip(names, columns, strict=True)
-            if len(set(map(repr, column))) == 1
-        ]
-        shared = np.arange(len(self._frame))
-        for name in fixed:
-            shared = shared[self._mask(name, points.keys[name][0])[shared]]
-        found: list[Runs] = []
-        places: list[int] = []
-        known: dict[str, int] = {}
-        for values in zip(*columns, strict=True):
-            # nan differs from itself, but not when it is written.
-            key = repr(values)
-            places.append(known.setdefault(key, len(found)))
-            if places[-1] < len(found):
-                continue
-            kept = shared
-            for name, value in zip(names, values, strict=True):
-                if name not in fixed:
-                    kept = kept[self._mask(name, value)[kept]]
-            found.append(_runs(self._index[kept]))
-        return found, places
+        levels = {name: list(map(_level, points.keys[name])) for name in names}
+        labels = set(map(str, self._frame["algorithm"].unique()))
+        # Labels of entries stand for all their variants: swept parameters are keys too.
+        columns = tuple(
+            (name, name == "algorithm" and not labels.issuperset(levels[name])) for name in names
+        )
+        if columns not in self._groups:
+            self._groups[columns] = self._grouped(columns)
+        codes, groups = self._groups[columns]
+        known: dict[tuple[int, ...], int] = {}
+        places = []
+        for values in zip(*levels.values(), strict=True):
+            key = tuple(code.get(value, -1) for code, value in zip(codes, values, strict=True))
+            places.append(known.setdefault(key, len(known)))
+        none = np.array([], dtype=int)
+        return [_runs(self._index[groups.get(key, none)]) for key in known], places
 
-    def _mask(self, name: str, value: Any) -> np.ndarray:
-        key = name, repr(value)
-        if key not in self._masks:
+    def _grouped(self, columns: Sequence[tuple[str, bool]]) -> _Groups:
+        """Return the code of each value by column, and the positions of rows by codes."""
+        import pandas as pd
+
+        codes, numbers = [], {}
+        for name, by_entry in columns:
             column = self._frame[name]
-            if isinstance(value, float) and np.isnan(value):
-                mask = column.isna().to_numpy()
-            else:
-                mask = np.asarray(matches(column, [value]))
-            if name == "algorithm" and not mask.any():
-                # The label of an entry, whose swept parameters are keys too or chosen by ``where``.
-                variants = self._context.variants
-                labels = [name for name, one in variants.items() if one.entry == value]
-                mask = column.isin(labels).to_numpy()
-            self._masks[key] = mask
-        return self._masks[key]
+            if by_entry:
+                entries = {label: one.entry for label, one in self._variants.items()}
+                column = column.map(entries).fillna(column)
+            numbers[name], values = pd.factorize(column, use_na_sentinel=False)
+            codes.append({_level(value): code for code, value in enumerate(values.tolist())})
+        # A second column makes all keys tuples.
+        grouped = pd.DataFrame({**numbers, "": 0}).groupby([*numbers, ""], sort=False)
+        return codes, {key[:-1]: places for key, places in grouped.indices.items()}
 
     def condition(self, row: int) -> dict[str, Any]:
         """Return the columns and values that choose the replicate of a row for ``replay``."""
-        cells = self._frame.loc[row]
-        return {
-            name: _plain(cells[name])
-            for name in self.identity
-            if name in ("replicate", "algorithm") or name in self._swept
-        }
+        place = int(np.searchsorted(self._index, row))
+        return {name: _plain(column[place]) for name, column in self._chosen_by.items()}
 
 
 def _runs(numbers: np.ndarray) -> Runs:
@@ -109,6 +104,16 @@ def _runs(numbers: np.ndarray) -> Runs:
     if start < len(numbers):
         runs.append([int(numbers[start]), 1, 1])
     return runs
+
+
+def _level(value: Any) -> Any:
+    """Return a value that is equal to itself; a number is equal to its text."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)
+    if isinstance(value, (int, float)):
+        return "" if np.isnan(value) else float(value)
+    return "" if value is None else str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import distribution
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from tqdm import tqdm
 
 from greedyexp import __version__
-from greedyexp.core.errors import ConfigError, UserError
-from greedyexp.report.source import run_folders
-from greedyexp.runner.files import unwritable
+from greedyexp.core.errors import ConfigError, StorageError, UserError, lacks_memory, message_of
+from greedyexp.core.files import make_folder, unwritable
+from greedyexp.core.listing import CONTROL, duration, size
+from greedyexp.core.trust import consent, consented
+from greedyexp.report.source import places_of, run_folders
+from greedyexp.runner.own_files import OwnFiles, note_left_alone
+from greedyexp.stats.level import ALPHA, INTERVAL
 
-# A file by which the folder of a report is known, so that only such a folder is replaced.
+if TYPE_CHECKING:
+    from greedyexp.report.site.run_page import RunPage
+
+# The list of the files of a report, by which its folder is known.
 MARK = ".greedyexp-report"
+# What pages may load: their own files. Browsers differ in whether these are one's own in a folder
+# that is not served, so `file:` names them. Figures of plugins may have pictures inside.
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:;"
+    " img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
+)
 _HERE = Path(__file__).resolve().parent
 
 
@@ -40,12 +53,15 @@ class Report:
     runs : int
         Number of runs that have a page.
     errors : list of UserError
-        Runs that could not be read.
+        Runs and comparisons without a page.
+    files : frozenset of str
+        Its files, by their paths below its folder.
     """
 
     index: Path
     runs: int
     errors: list[UserError]
+    files: frozenset[str]
 
 
 def build(
@@ -62,7 +78,8 @@ def build(
     ----------
     path : Path
     out : Path
-        The folder to write; an earlier report is replaced as a whole.
+        The folder to write. Files of an earlier report there are replaced or removed, unless they
+        have been changed since; other files stay.
     compared : sequence of (Path, Path)
         Pairs of run folders to compare.
     jobs : int, optional
@@ -83,31 +100,45 @@ def build(
     from greedyexp.report.site.comparison_page import comparison_page
     from greedyexp.report.site.index_page import index_page
 
+    def run(place: str, page: RunPage) -> dict[str, bytes]:
+        # The index must not fail for one of its lines.
+        _page(templates, "index", index_page({place: page}, [], []), ".")
+        return _files_of(page, templates)
+
+    def comparison(a: Path, b: Path, name: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+        content, files = comparison_page(a, b, name)
+        return content, files | {f"{name}.html": _page(templates, "comparison", content, ".")}
+
     with _replacing(out) as draft:
-        pages, errors = [], []
-        for found in tqdm(
-            _pages(folders, jobs), "report", len(folders), ncols=79, disable=not progress
+        pages: dict[str, RunPage] = {}
+        errors: list[UserError] = []
+        done = zip(folders, places_of(folders), _pages(folders, jobs), strict=True)
+        for folder, place, page in tqdm(
+            done, "report", len(folders), ncols=79, disable=not progress
         ):
-            if isinstance(found, UserError):
-                errors.append(found)
+            files = page if isinstance(page, UserError) else _or_error(folder, run, place, page)
+            if isinstance(files, UserError):
+                errors.append(files)
                 continue
-            _write_run(found, draft, templates)
-            pages.append(found)
+            _write_files(draft / place, files)
+            pages[place] = page
         if not pages:
             raise errors[0]
         comparisons = []
         for number, (a, b) in enumerate(compared, 1):
             name = f"comparison_{number}"
-            content, files = comparison_page(a, b, name)
-            _write(draft / f"{name}.html", _page(templates, "comparison", content, "."))
-            for file, data in files.items():
-                _write(draft / file, data)
-            comparisons.append({"title": content["title"], "file": f"{name}.html", **content})
+            made = _or_error(f"{a} and {b}", comparison, a, b, name)
+            if isinstance(made, UserError):
+                errors.append(made)
+                continue
+            _write_files(draft, made[1])
+            comparisons.append({**made[0], "file": f"{name}.html"})
         content = index_page(pages, comparisons, [str(error) for error in errors])
         _write(draft / "index.html", _page(templates, "index", content, "."))
         _write_assets(draft / "assets")
-        _write(draft / MARK, f"{__version__}\n".encode())
-    return Report(out / "index.html", len(pages), errors)
+        written = [path for path in draft.rglob("*") if path.is_file()]
+        own = frozenset(path.relative_to(draft).as_posix() for path in written)
+    return Report(out / "index.html", len(pages), errors, own)
 
 
 def _templates() -> Any:
@@ -120,7 +151,6 @@ def _templates() -> Any:
     """
     try:
         import jinja2
-        import plotly  # noqa: F401
     except ImportError as error:
         raise ConfigError(
             f"a report needs the package '{error.name}', which is not installed.",
@@ -134,10 +164,13 @@ def _templates() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     found.filters["json"] = _as_json
-    found.filters["size"] = _as_size
-    found.filters["duration"] = _as_duration
+    found.filters["url"] = _as_url
+    found.filters["size"] = size
+    found.filters["duration"] = lambda seconds: "" if seconds is None else duration(seconds)
     found.globals["built"] = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     found.globals["version"] = __version__
+    found.globals["policy"] = POLICY
+    found.globals |= {"interval": INTERVAL, "alpha": f"{ALPHA:.0%}"}
     return found
 
 
@@ -146,21 +179,12 @@ def _as_json(value: Any) -> Any:
     from markupsafe import Markup
 
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))  # noqa: S704 - escaped here
 
 
-def _as_size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1):.1f} kB"
-
-
-def _as_duration(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+def _as_url(path: str) -> str:
+    """Return a relative link to a file, whatever characters its path has."""
+    return quote(os.fsencode(path))
 
 
 def _pages(folders: Sequence[Path], jobs: int | None) -> Iterator[Any]:
@@ -169,45 +193,62 @@ def _pages(folders: Sequence[Path], jobs: int | None) -> Iterator[Any]:
     if jobs == 1:
         yield from map(_page_or_error, folders)
         return
+    make = partial(_page_or_error, trust=consented())
     # Plugins of one run may not meet those of another in one process; forks would copy threads.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_page_or_error, folders)
+    spawn = get_context("spawn")
+    left = list(folders)
+    with suppress(BrokenProcessPool), ProcessPoolExecutor(jobs, mp_context=spawn) as pool:
+        for page in pool.map(make, folders):
+            left.pop(0)
+            yield page
+    # A plugin has ended its process, and the pool with it. Each run that is left gets its own.
+    for folder in left:
+        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            yield _or_error(folder, pool.submit(make, folder).result)
 
 
-def _page_or_error(folder: Path) -> Any:
+def _page_or_error(folder: Path, trust: bool = False) -> Any:
     from greedyexp.report.site.run_page import run_page
 
+    with consent(trust):
+        return _or_error(folder, run_page, folder)
+
+
+def _or_error(place: Path | str, make: Callable[..., Any], *given: Any) -> Any:
+    """Return what is made of a run, or the error, so that one run does not cost the report."""
     try:
-        return run_page(folder)
+        return make(*given)
     except UserError as error:
         return error
+    except Exception as error:
+        if lacks_memory(error):
+            remedy = "Close other programs, or raise the limit."
+            return StorageError("there is not enough memory.", place=str(place), remedy=remedy)
+        return StorageError(
+            f"the page cannot be made ({type(error).__name__}: {message_of(error)}).",
+            place=str(place),
+            remedy="Look whether a file of the run was edited, or run the experiment again.",
+        )
 
 
 def _page(templates: Any, name: str, content: dict[str, Any], root: str) -> bytes:
     text: str = templates.get_template(f"{name}.html").render(page=content, root=root)
-    return text.encode("utf-8")
+    # What is copied from a page must not control a terminal, and may have bytes that are no text.
+    return CONTROL.sub("\ufffd", text).encode("utf-8", "replace")
 
 
-def _write_run(page: Any, draft: Path, templates: Any) -> None:
-    folder = draft / page.place
-    _write(folder / "index.html", _page(templates, "run", page.content, "../.."))
-    for name, data in page.files.items():
+def _files_of(page: RunPage, templates: Any) -> dict[str, bytes]:
+    return {**page.files, "index.html": _page(templates, "run", page.content, "../..")}
+
+
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
         _write(folder / name, data)
-    # Pages without a server cannot read files, but they can load scripts.
-    table = base64.b64encode(page.table).decode("ascii")
-    _write(folder / "rows.js", f'greedyexp.table("{table}");\n'.encode())
 
 
 def _write_assets(folder: Path) -> None:
-    import plotly
-
     for file in sorted((_HERE / "assets").iterdir()):
         _write(folder / file.name, file.read_bytes())
-    library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    _write(folder / "plotly.min.js", library.read_bytes())
-    notices = [one for one in distribution("plotly").files or () if one.name == "LICENSE.txt"]
-    for notice in notices:
-        _write(folder / "plotly.LICENSE.txt", notice.read_binary())
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -220,7 +261,7 @@ def _refuse_other_files(out: Path, folders: Sequence[Path]) -> None:
         raise ConfigError("this is a file, not a folder.", place=str(out), remedy="Rename it.")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
         raise ConfigError(
-            "this folder has other files, which a report would replace.",
+            "this folder has other files and no report.",
             place=str(out),
             remedy="Name another folder by --out.",
         )
@@ -237,17 +278,24 @@ def _refuse_other_files(out: Path, folders: Sequence[Path]) -> None:
 
 @contextmanager
 def _replacing(out: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces ``out`` at the end, so that a report is whole or absent."""
+    """Yield a folder for a report, whose files replace those of an earlier report at the end.
+
+    All other files in ``out`` stay. The first page is written last, so a report that is new has it
+    once it is complete.
+    """
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-        try:
+        with tempfile.TemporaryDirectory(prefix="greedyexp-report-") as place:
+            draft = Path(place)
             yield draft
-            draft.chmod(0o755)
-            if out.exists():
-                shutil.rmtree(out)
-            draft.rename(out)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            pages = sorted(
+                (path for path in draft.rglob("*") if path.is_file()),
+                key=lambda path: (path == draft / "index.html", path),
+            )
+            contents = {path.relative_to(draft).as_posix(): path for path in pages}
+            make_folder(out)
+            # An earlier version has not listed the files of its report.
+            own = OwnFiles(out, MARK, {"report": contents})
+            own.replace("report", __version__, contents)
+            note_left_alone(own.left)
     except OSError as error:
         raise unwritable(out, error) from error

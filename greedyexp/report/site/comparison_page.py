@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 from greedyexp.report.compare import Comparison, compare
-from greedyexp.report.draw import arrange
-from greedyexp.report.site.interactive import interactive
-from greedyexp.report.site.run_page import figure_data, table_content
+from greedyexp.report.site.run_page import figure_content, table_content
+from greedyexp.results.words import told_apart
 
 # Lines of a table on the page; the CSV has all.
 _MOST = 500
@@ -37,12 +37,9 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
         As ``compare``.
     """
     found = compare(a, b)
-    picture = found.figure()
-    arrange(picture)
-    shown = interactive(picture)
     changed = found.verdicts[found.verdicts["a"] != found.verdicts["b"]]
     content = {
-        "title": f"{_name(a)} and {_name(b)}",
+        "title": " and ".join(told_apart({str(one): _name(one) for one in (a, b)}).values()),
         "a": str(a),
         "b": str(b),
         "settings": found.settings,
@@ -59,16 +56,12 @@ def comparison_page(a: Path, b: Path, place: str) -> tuple[dict[str, Any], dict[
         "verdicts_changed": len(changed),
         "figure": {
             "stem": "comparison",
-            "title": shown.title or "Means of b against those of a",
-            "note": shown.note,
-            "width": shown.width,
-            "height": shown.height,
-            "legend": shown.legend,
+            "title": "Means of b against those of a",
             "caption": "",
-            "data": figure_data(shown, None),
+            **figure_content(found.figure(), "comparison"),
         },
         "csv": f"{place}.csv",
-        "command": f"greedyexp compare {a} {b}",
+        "command": shlex.join(["greedyexp", "compare", str(a), str(b)]),
     }
     return content, {f"{place}.csv": _csv(found)}
 

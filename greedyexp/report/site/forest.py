@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from greedyexp.claims.report import confidence_words, group_words, number_words
+from greedyexp.claims.report import group_words, number_words
+from greedyexp.stats.level import percent
 
 # Size of the drawing of one test, in pixels.
 WIDTH, HEIGHT = 220, 20
@@ -81,9 +82,10 @@ def _row(test: Mapping[str, Any], scale: Scale | None) -> dict[str, Any]:
         "estimate": "" if numbers["estimate"] is None else number_words(numbers["estimate"]),
         "boundary": "" if numbers["boundary"] is None else number_words(numbers["boundary"]),
         "interval": _interval(numbers["low"], numbers["high"]),
-        "confidence": "" if test["confidence"] is None else confidence_words(test["confidence"]),
+        "confidence": "" if test["confidence"] is None else percent(test["confidence"]),
         "trials": test["trials"],
         "failed": test["failed"],
+        "runs": test.get("runs"),
         "unconverged": test["unconverged"],
         "look": test.get("look") if test["verdict"] != "inconclusive" else None,
         "needed": test["needed_trials"],

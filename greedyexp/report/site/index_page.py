@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from greedyexp.report.site.run_page import VERDICTS, RunPage
 
 
 def index_page(
-    pages: Sequence[RunPage], comparisons: Sequence[dict[str, Any]], missing: Sequence[str]
+    pages: Mapping[str, RunPage], comparisons: Sequence[dict[str, Any]], missing: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the template of the index shows.
 
     Parameters
     ----------
-    pages : sequence of RunPage
+    pages : mapping of str to RunPage
+        The page of each run by its folder in the report.
     comparisons : sequence of dict
         Title and file of each comparison of two runs.
     missing : sequence of str
-        A sentence for each run that could not be read.
+        A sentence for each page that could not be made.
     """
+    named = Counter((page.content["title"], page.content["profile"]) for page in pages.values())
     return {
         "runs": [
             {
@@ -28,7 +31,11 @@ def index_page(
                     name: page.content[name]
                     for name in ("name", "title", "profile", "paper", "shown", "part", "counts")
                 },
-                "place": page.place,
+                "place": place,
+                # Where name and profile do not tell runs apart.
+                "folder": page.content["folder"]
+                if named[page.content["title"], page.content["profile"]] > 1
+                else "",
                 "finished": page.content["made"].get("finished", ""),
                 "commit": page.content["made"].get("commit", ""),
                 "changed": _changed(page),
@@ -36,10 +43,10 @@ def index_page(
                 "rows": page.content["rows"],
                 "seconds": page.content["made"].get("seconds"),
             }
-            for page in pages
+            for place, page in pages.items()
         ],
-        "papers": _papers(pages),
-        "counts": _summed([page.content["counts"] for page in pages]),
+        "papers": _papers(list(pages.values())),
+        "counts": _summed([page.content["counts"] for page in pages.values()]),
         "comparisons": list(comparisons),
         "missing": list(missing),
     }

@@ -1,186 +1,175 @@
-"""The legend of an interactive figure: which of its lines each entry shows and hides.
+"""Which marks of a figure each entry of its legends shows and hides.
 
-The figures draw one legend for all panels, whose entries have the styles of the lines and no other
-connection with them. An entry belongs to a line with its label, or with its style: a colour (grey
+The figures draw one legend for all panels, whose entries have the styles of the marks and no other
+connection with them. An entry belongs to a mark with its label, or with its style: a colour (grey
 stands for all colours), and where both have them, dashes and marker.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.colors import to_hex
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection
+from matplotlib.colors import same_color, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.spines import Spine
+from matplotlib.text import Text
 
 from greedyexp.figures._plot.typeset import formulas
-from greedyexp.report.site.artists import colour, has_line, has_marker, marker, stroke
-from greedyexp.report.site.mathtext import plain
 
-_RGB = re.compile(r"rgba?\((\d+),(\d+),(\d+)")
+_NONE = ("", " ", "None", "none", None)
+_RING = ("o", False)
 
 
 @dataclass(frozen=True)
-class ArtistStyle:
-    """The style of an artist, as far as legends distinguish it.
+class Style:
+    """The style of a mark, as far as legends distinguish it.
 
     Parameters
     ----------
     colour : str
         Without its transparency.
-    dash : str or None
-        Dashes; None if the line is solid.
-    symbol : tuple or None
-        Symbol, and whether it is filled; None without markers.
+    dash : tuple of float
+        Dashes; empty if the line is solid.
+    marker : tuple or None
+        Marker, and whether it is filled; None without markers.
     width : float
-        Width of the line in pixels; 0 without a line.
+        Width of the line in points; 0 without a line.
     area : bool
         True for bands and other areas.
     label : str
     """
 
     colour: str
-    dash: str | None = None
-    symbol: tuple[str, bool] | None = None
+    dash: tuple[float, ...] = ()
+    marker: tuple[str, bool] | None = None
     width: float = 0.0
     area: bool = False
     label: str = ""
 
 
-@dataclass
-class Drawn:
-    """Where an artist is in the figure of Plotly.
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a legend, or a step of a colour bar.
 
     Parameters
     ----------
-    style : ArtistStyle
-    traces, shapes : list of int
-        Indices in ``data`` and ``layout.shapes``.
+    text : Text
+    handle : Artist or None
+        The sample beside the text.
+    style : Style
     """
 
-    style: ArtistStyle
-    traces: list[int] = field(default_factory=list)
-    shapes: list[int] = field(default_factory=list)
+    text: Text
+    handle: Artist | None
+    style: Style
+
+    def marks(self, style: Style, texts: set[str]) -> bool:
+        """Return True if a mark of a style belongs to the entry, which is one of ``texts``."""
+        entry = self.style
+        if style.label == self.text.get_text():
+            return True
+        grey = _is_grey(entry.colour)
+        # A line with its own entry may also match a grey entry, which describes lines of any
+        # colour.
+        if style.label in texts and (not grey or _is_grey(style.colour)):
+            return False
+        if not grey and style.colour != entry.colour:
+            return False
+        if entry.area or (grey and style.area):
+            return entry.area == style.area
+        if entry.marker is not None:
+            if grey and entry.marker == _RING and style.marker is not None:
+                # A grey ring stands for published numbers, whose markers are those of the lines.
+                return not style.marker[1]
+            # Bands and intervals of a coloured line have no markers.
+            return style.marker == entry.marker or (style.marker is None and not grey)
+        if grey:
+            # Grey stands for all colours, so the line itself must be the same.
+            return style.dash == entry.dash and style.width == entry.width
+        return not entry.dash or style.dash == entry.dash
 
 
-def style_of(artist: Artist, shown: str = "") -> ArtistStyle:
-    """Return the style of an artist; ``shown`` is the colour of a collection."""
-    label = str(artist.get_label())
-    label = "" if label.startswith("_") else formulas(label)
-    if isinstance(artist, Line2D):
-        symbol = None
-        if has_marker(artist):
-            style = marker(artist)
-            filled = style["color"] == style["line"].get("color")
-            symbol = (style["symbol"], filled)
-        line: dict[str, Any] = stroke(artist) if has_line(artist) else {"width": 0.0}
-        shown = _opaque(colour(artist.get_color()))
-        return ArtistStyle(shown, line.get("dash"), symbol, line["width"], label=label)
-    if isinstance(artist, Patch):
-        shown = colour(artist.get_facecolor())
-    return ArtistStyle(_opaque(shown), area=True, label=label)
+def marks_of(axes: Axes) -> list[Artist]:
+    """Return the lines and areas of a panel."""
+    kinds = (Line2D, Collection, Patch)
+    return [
+        child
+        for child in axes.get_children()
+        if isinstance(child, kinds)
+        and not isinstance(child, Spine)
+        and child is not axes.patch
+        and child.get_visible()
+    ]
 
 
-def entries(figure: Figure, drawn: list[Drawn]) -> list[dict[str, Any]]:
-    """Return the entries of all legends and colour bars: label, swatch, traces and shapes."""
-    found = []
-    written = list(_written(figure))
-    texts = {text for text, _, _ in written}
-    for text, handle, heading in written:
-        style = handle if isinstance(handle, ArtistStyle) else style_of(handle)
-        mine = [one for one in drawn if _belongs(one.style, style, text, texts)]
-        found.append(
-            {
-                "label": plain(text),
-                "heading": heading,
-                "swatch": _swatch(style, handle),
-                "traces": [index for one in mine for index in one.traces],
-                "shapes": [index for one in mine for index in one.shapes],
-            }
-        )
-    return found
+def styles_of(mark: Artist) -> list[Style]:
+    """Return the style of a mark; of segments in several colours, one each; none of cells."""
+    if isinstance(mark, Line2D):
+        return [_line_style(mark)]
+    if isinstance(mark, Patch):
+        return [Style(to_hex(mark.get_facecolor()), area=True, label=_label(mark))]
+    assert isinstance(mark, Collection)
+    if mark.get_array() is not None:
+        return []
+    drawn: Any = mark.get_facecolor()
+    if isinstance(mark, LineCollection):
+        drawn = mark.get_colors()
+        if len(drawn) != len(mark.get_segments()):
+            drawn = drawn[:1]
+    else:
+        drawn = drawn[:1] if len(drawn) else ["none"]
+    return [Style(to_hex(colour), area=True, label=_label(mark)) for colour in drawn]
 
 
-def is_colour_bar(axes: Any) -> bool:
+def entries_of(figure: Figure) -> Iterator[Entry]:
+    """Yield the entries of all legends, then those of colour bars."""
+    inside = [axes.get_legend() for axes in figure.axes]
+    for legend in filter(None, [*figure.legends, *inside]):
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+            if handle is not None:
+                yield Entry(text, handle, styles_of(handle)[0])
+    for axes in filter(is_colour_bar, figure.axes):
+        bar: Any = getattr(axes, "_colorbar")  # noqa: B009
+        # Only steps have lines of their colours; a continuous bar has areas.
+        if len(bar.get_ticks()) != bar.cmap.N:
+            continue
+        for place, text in enumerate(bar.long_axis.get_ticklabels()):
+            yield Entry(text, None, Style(to_hex(bar.cmap(place)), width=2.0))
+
+
+def is_colour_bar(axes: Axes) -> bool:
     """Return True for the axes of a colour bar."""
     return getattr(axes, "_colorbar", None) is not None
 
 
-def _written(figure: Figure) -> Iterator[tuple[str, Any, str]]:
-    """Yield text, handle and heading of each entry."""
-    own = [axes.get_legend() for axes in figure.axes]
-    for legend in filter(None, [*figure.legends, *own]):
-        heading = plain(legend.get_title().get_text())
-        written = list(zip(legend.get_texts(), legend.legend_handles, strict=True))
-        for text, handle in _row_by_row(written, getattr(legend, "_ncols")):  # noqa: B009
-            if handle is not None:
-                yield text.get_text(), handle, heading
-    for axes in filter(is_colour_bar, figure.axes):
-        bar: Any = getattr(axes, "_colorbar")  # noqa: B009
-        heading = plain(axes.get_ylabel() or axes.get_xlabel())
-        labels: Iterable[Any] = axes.get_yticklabels()
-        # Only steps have lines of their colours; a continuous bar has areas.
-        steps = len(bar.get_ticks()) == bar.cmap.N
-        for place, (tick, text) in enumerate(zip(bar.get_ticks(), labels, strict=True)):
-            if steps:
-                style = ArtistStyle(_opaque(colour(bar.cmap(place))), width=2.0)
-            else:
-                style = ArtistStyle(to_hex(bar.cmap(bar.norm(tick))), area=True)
-            yield text.get_text(), style, heading
+def _line_style(line: Line2D) -> Style:
+    joined = line.get_linestyle() not in _NONE and line.get_linewidth() > 0
+    _, dashes = line._dash_pattern  # type: ignore[attr-defined]
+    marker = None
+    if line.get_marker() not in _NONE and line.get_markersize() > 0:
+        filled = same_color(line.get_markerfacecolor(), line.get_markeredgecolor())
+        marker = (str(line.get_marker()), filled)
+    return Style(
+        to_hex(line.get_color()),
+        tuple(np.round(dashes or (), 2)) if joined else (),
+        marker,
+        round(float(line.get_linewidth()), 2) if joined else 0.0,
+        label=_label(line),
+    )
 
 
-def _row_by_row(written: list[Any], columns: int) -> list[Any]:
-    """Return entries in the order of reading; matplotlib fills the columns one after the other."""
-    places = range(len(written))
-    order = [place for column in range(columns) for place in places[column::columns]]
-    return [one for _, one in sorted(zip(order, written, strict=True), key=lambda pair: pair[0])]
+def _label(artist: Artist) -> str:
+    label = str(artist.get_label())
+    return "" if label.startswith("_") else formulas(label)
 
 
-def _belongs(style: ArtistStyle, entry: ArtistStyle, text: str, texts: Container[str]) -> bool:
-    """Return True if an artist belongs to an entry of a legend with these texts."""
-    if style.label == text:
-        return True
-    grey = _is_grey(entry.colour)
-    # A line with its own entry may also match a grey entry, which describes lines of any colour.
-    if style.label in texts and (not grey or _is_grey(style.colour)):
-        return False
-    if not grey and style.colour != entry.colour:
-        return False
-    if entry.area or (grey and style.area):
-        return entry.area == style.area
-    if entry.symbol is not None:
-        # Bands and intervals of a coloured line have no markers.
-        return style.symbol == entry.symbol or (style.symbol is None and not grey)
-    if grey:
-        # Grey stands for all colours, so the line itself must be the same.
-        return style.dash == entry.dash and style.width == entry.width
-    return entry.dash is None or style.dash == entry.dash
-
-
-def _swatch(style: ArtistStyle, handle: Any) -> dict[str, Any]:
-    """Return what is drawn beside the label."""
-    if isinstance(handle, Line2D):
-        swatch: dict[str, Any] = {}
-        if has_line(handle):
-            swatch["line"] = stroke(handle)
-        if has_marker(handle):
-            swatch["marker"] = marker(handle)
-        return swatch
-    if isinstance(handle, Patch):
-        return {"area": colour(handle.get_facecolor())}
-    if style.area:
-        return {"area": style.colour}
-    return {"line": {"color": f"rgb({style.colour})", "width": style.width}}
-
-
-def _opaque(text: str) -> str:
-    return ",".join(_RGB.findall(text)[0]) if _RGB.match(text) else text
-
-
-def _is_grey(text: str) -> bool:
-    return len(set(text.split(","))) == 1
+def _is_grey(colour: str) -> bool:
+    return colour[1:3] == colour[3:5] == colour[5:7]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import base64
 import gzip
-import io
-import json
 import math
 import platform
 import shlex
@@ -15,33 +13,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from greedyexp import __version__
-from greedyexp.claims.judging import claims_of
-from greedyexp.claims.report import has_claims, looks_sentence
-from greedyexp.core.errors import StorageError, UserError
+from greedyexp.claims.report import as_json, looks_sentence
+from greedyexp.core.errors import UserError, message_of
+from greedyexp.core.files import read_bytes
 from greedyexp.core.packages import version_of
 from greedyexp.core.registry import lookup
+from greedyexp.core.run_files import CLAIMS, CONFIG, MANIFEST, TIMINGS
 from greedyexp.core.shipped import configs
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.figures._plot.points import Points
-from greedyexp.figures._plot.typeset import formulas, typeset
+from greedyexp.figures._plot.typeset import plain, typeset
 from greedyexp.report.compare import success_curves, threshold_table
 from greedyexp.report.draw import Drawing, Listed, arrange, listed
-from greedyexp.report.figure_notes import metadata, note_of, read_note
+from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.look import Look
-from greedyexp.report.site import forest, mathtext
+from greedyexp.report.site import forest
 from greedyexp.report.site.behind import Rows
-from greedyexp.report.site.interactive import Interactive, NotConvertible, interactive
-from greedyexp.report.source import Source, open_folder, source_of
+from greedyexp.report.site.kept_pages import KeptPage
+from greedyexp.report.site.svg import Series, svg_of
 from greedyexp.report.verify import verified_source
 from greedyexp.report.where import as_text
-from greedyexp.results.words import short_name
-from greedyexp.runner.state import CLAIMS, CONFIG, MANIFEST, TIMINGS, find, retry_if_replaced
+from greedyexp.results.words import short_name, told_apart
+from greedyexp.runner.run_contents import Run, lacking, read_run
+from greedyexp.runner.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+# The script with the rows of a run.
+ROWS = "rows.js"
+# Rows of more bytes stay in the run folder: compressed, and in any form.
+_MOST_ROWS, _MOST_FILE = 2_000_000, 20_000_000
 
 VERDICTS = ("supported", "refuted", "inconclusive")
 
@@ -52,24 +59,20 @@ class RunPage:
 
     Parameters
     ----------
-    place : str
-        Its folder in the report, such as ``foba_uci/paper``.
     content : dict
         What the template shows.
     files : dict of str to bytes
         Files beside the page, by their path from its folder.
-    table : bytes
-        The CSV of the run, compressed.
     """
 
-    place: str
     content: dict[str, Any]
     files: dict[str, bytes]
-    table: bytes
 
 
 def run_page(folder: Path) -> RunPage:
     """Return the page of a run folder; nothing is written to the folder.
+
+    A page of which nothing has changed is read from the cache of the user.
 
     A figure or a table that cannot be made is named on the page, with the reason.
 
@@ -78,26 +81,41 @@ def run_page(folder: Path) -> RunPage:
     StorageError
         If the run cannot be read.
     """
-    source: Source = retry_if_replaced(folder, lambda: source_of(open_folder(folder)))
-    return _Writer(source).page()
+
+    def read() -> RunPage | Run:
+        opened = read_run(folder)
+        kept = KeptPage(opened).read()
+        return RunPage(*kept) if kept else opened.loaded()
+
+    found: RunPage | Run = RunFolder(folder).retry(read)
+    if isinstance(found, RunPage):
+        return found
+    page = _Writer(found).page()
+    # Another time there may be more memory.
+    if not any("error" in shown for name in ("figures", "tables") for shown in page.content[name]):
+        KeptPage(found).write(page.content, page.files)
+    return page
 
 
 class _Writer:
-    def __init__(self, source: Source):
+    def __init__(self, source: Run):
         self.source = source
         self.files: dict[str, bytes] = {}
 
     def page(self) -> RunPage:
         source = self.source
         design = source.design
-        claims = self._claims()
+        # Verdicts in a folder may be edited, or those of other code.
+        claims = verified_source(source).contents
+        paper = design.settings.get("paper") or {}
         content = {
             "name": design.name,
+            "folder": str(source.folder),
             "title": design.name.replace("_", " "),
             "profile": design.profile,
             "description": design.settings.get("description") or "",
-            "paper": (design.settings.get("paper") or {}).get("key", ""),
-            "shown": (design.settings.get("paper") or {}).get("figure", ""),
+            "paper": str(paper.get("key", "")),
+            "shown": str(paper.get("figure", "")),
             "part": source.context.part,
             "counts": _counted(claims["claims"]),
             "claims": [_claim(one) for one in claims["claims"]],
@@ -107,34 +125,20 @@ class _Writer:
             "thresholds": self._thresholds(),
             "tables": list(self._tables()),
             "made": _made(source),
-            "config": source.state.config_text,
+            "config": source.config_text,
             "command": _command(source),
             "replay": f"greedyexp replay {shlex.quote(str(source.folder))}",
             "rows": len(source.frame),
+            "kept": self._kept(),
             "status": _statuses(source.frame),
             "algorithms": source.frame["algorithm"].nunique(),
         }
-        table = gzip.compress(source.state.table_content, 6, mtime=0)
-        self._copies(claims, table)
+        self._copies(claims)
+        content["rows_here"] = self._rows()
         content["downloads"] = [
-            {"file": name, "bytes": len(data)} for name, data in self.files.items()
+            {"file": name, "bytes": len(data)} for name, data in self.files.items() if name != ROWS
         ]
-        place = source.folder.resolve()
-        return RunPage(f"{place.parent.name}/{place.name}", content, self.files, table)
-
-    def _claims(self) -> dict[str, Any]:
-        """Return the contents of ``claims.json``: those of the folder if they belong to its rows.
-
-        They must also be about the claims of the settings. A copy of a folder may lack the seconds,
-        on which stored verdicts depend.
-        """
-        source = self.source
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            stored = json.loads((source.folder / CLAIMS).read_bytes())
-            claims = claims_of(source.design, source.frame)
-            if stored["digests"] == source.state.digests and has_claims(stored, claims):
-                return dict(stored)
-        return verified_source(source).contents
+        return RunPage(content, self.files)
 
     def _figures(self) -> Iterator[dict[str, Any]]:
         if self.source.frame.empty:
@@ -146,45 +150,20 @@ class _Writer:
 
     def _figure(self, drawing: Drawing, one: Listed) -> dict[str, Any]:
         known = lookup("figure", one.name)
+        caption = one.texts.get("caption", "")
         shown: dict[str, Any] = {
             "stem": one.name_of_file,
             "title": one.texts.get("title") or (known.title if known else one.name),
-            "caption": one.texts.get("caption", ""),
-            "note": "",
+            "caption": caption,
         }
+        about = metadata(note_of(self.source, caption))["svg"]["Description"]
         try:
             with drawing.picture(one) as picture:
-                typeset(picture)
-                arrange(picture)
-                shown["static"] = self._static(one, picture)
-                try:
-                    found = interactive(picture)
-                except NotConvertible as reason:
-                    return shown | {"data": None, "reason": str(reason), **_size(picture)}
-        except UserError as error:
-            return shown | {"error": str(error)}
-        return shown | {
-            "title": found.title or shown["title"],
-            "note": found.note,
-            "width": found.width,
-            "height": found.height,
-            "legend": found.legend,
-            "data": figure_data(found, Rows(self.source, _where(one))),
-        }
-
-    def _static(self, one: Listed, picture: Figure) -> str:
-        """Add the figure for print and return its file: that of the run if it shows these rows."""
-        stored = self.source.folder / f"{one.stem}.png"
-        with contextlib.suppress(OSError, StorageError):
-            if read_note(stored)["rows"] == self.source.state.digests["table"]:
-                for file in (stored, stored.with_suffix(".pdf")):
-                    self.files[f"figures/{file.name}"] = file.read_bytes()
-                return f"{one.stem}.png"
-        note = note_of(self.source, one.texts.get("caption", ""))
-        stream = io.BytesIO()
-        picture.savefig(stream, format="svg", metadata=metadata(note)["svg"])
-        self.files[f"{one.stem}.svg"] = stream.getvalue()
-        return f"{one.stem}.svg"
+                return shown | figure_content(
+                    picture, shown["stem"], Rows(self.source, _where(one)), about
+                )
+        except Exception as error:  # It costs this figure alone.
+            return shown | {"error": _words_of(error)}
 
     def _tables(self) -> Iterator[dict[str, Any]]:
         from greedyexp.tables._output import as_csv
@@ -198,8 +177,8 @@ class _Writer:
             shown: dict[str, Any] = {"stem": one.name_of_file}
             try:
                 table = drawing.table(one)
-            except UserError as error:
-                yield shown | {"error": str(error)}
+            except Exception as error:  # It costs this table alone.
+                yield shown | {"error": _words_of(error)}
                 continue
             self.files[f"{one.stem}.csv"] = as_csv(table).encode()
             notes = " ".join(table.attrs.get("notes", []))
@@ -210,8 +189,8 @@ class _Writer:
         source, found = self.source, []
         if source.frame.empty:
             return []
-        for of, success in success_curves(source):
-            table = threshold_table(source, of, success)
+        for of, success, direction in success_curves(source):
+            table = threshold_table(source, of, success, direction)
             if table is None:
                 # The figure itself says what is wrong with the column.
                 continue
@@ -219,23 +198,41 @@ class _Writer:
             found.append({"of": of, "success": names, **table_content(table)})
         return found
 
-    def _copies(self, claims: Mapping[str, Any], table: bytes) -> None:
-        state = self.source.state
+    def _copies(self, claims: Mapping[str, Any]) -> None:
+        state = self.source
         folder = self.source.folder
-        name = state.table.name
-        self.files[name] = table if name.endswith(".gz") else state.table_content
-        if state.timings is not None:
-            self.files[TIMINGS] = state.timings
         self.files[CONFIG] = state.config_text.encode()
         if state.manifest:
-            self.files[MANIFEST] = find(folder, MANIFEST).read_bytes()
-        text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
-        self.files[CLAIMS] = text.encode()
+            self.files[MANIFEST] = read_bytes(state.home.find(MANIFEST), folder)
+        self.files[CLAIMS] = as_json(claims).encode()
+
+    def _rows(self) -> bool:
+        """Add the CSV as a script unless it is large; return True if it is not."""
+        state = self.source
+        if state.table.stat().st_size > _MOST_FILE:
+            return False
+        packed = gzip.compress(state.table_content, 6, mtime=0)
+        if len(packed) > _MOST_ROWS:
+            return False
+        # Pages without a server cannot read files, but they can load scripts.
+        text = base64.b64encode(packed).decode("ascii")
+        self.files[ROWS] = f'greedyexp.table("{text}");\n'.encode()
+        return True
+
+    def _kept(self) -> list[dict[str, Any]]:
+        """Return the files with rows that stay in the run folder."""
+        folder = self.source.folder
+        files = [self.source.table, *folder.glob(f"{TIMINGS}*")]
+        return [{"file": file.name, "bytes": file.stat().st_size} for file in files]
 
 
-def _size(picture: Figure) -> dict[str, float]:
-    width, height = picture.get_size_inches() * 96
-    return {"width": round(width), "height": round(height)}
+def _words_of(error: Exception) -> str:
+    words = (
+        str(error)
+        if isinstance(error, UserError)
+        else f"{type(error).__name__}: {message_of(error)}"
+    )
+    return " ".join(words.split())
 
 
 def _where(one: Listed) -> Mapping[str, Any]:
@@ -243,38 +240,58 @@ def _where(one: Listed) -> Mapping[str, Any]:
     return (Parameters(known).read_all(one.given).get("where") or {}) if known else {}
 
 
-def figure_data(found: Interactive, rows: Rows | None) -> dict[str, Any]:
-    """Return what the script of the page needs to draw a figure.
+def figure_content(
+    picture: Figure, stem: str, rows: Rows | None = None, about: str | None = None
+) -> dict[str, Any]:
+    """Return the SVG of a figure, and what the script of the page needs to know of its points.
 
     Parameters
     ----------
-    found : Interactive
-    rows : Rows or None
+    picture : Figure
+    stem : str
+        Name of its file.
+    rows : Rows, optional
         The rows of the run; None if the page does not show rows behind points.
+    about : str, optional
+        Metadata of the SVG.
     """
-    points = {}
-    for index, known in found.points.items():
-        behind, places = _behind(rows, known) if rows else ([], [])
-        points[str(index)] = {
-            "keys": {
-                mathtext.plain(formulas(short_name(name))): [_cell(value) for value in values]
-                for name, values in known.keys.items()
-            },
-            "facts": _facts(known),
-            "behind": behind,
-            "places": places,
-        }
-    return {"data": found.data, "layout": found.layout, "legend": found.legend, "points": points}
+    texts = filter(None, (picture.get_suptitle(), picture.get_supxlabel()))
+    label = plain(" ".join(" ".join(texts).split()))
+    typeset(picture)
+    # SVG is written with this canvas at this resolution. Another one would measure texts again.
+    FigureCanvasSVG(picture)
+    with rc_context({"savefig.dpi": 72}):
+        arrange(picture)
+    svg, series = svg_of(picture, stem, about or "", label)
+    # A line may have no point, such as one whose estimates are all infinite.
+    return {"svg": svg, "series": [_series(one, rows) for one in series if len(one.places)]}
 
 
-def _facts(known: Points) -> dict[str, list[Any]]:
+def _series(series: Series, rows: Rows | None) -> dict[str, Any]:
+    """Return the points of a series by columns; a column with one value for all has it once."""
+    known = series.points
+    behind, places = _behind(rows, known) if rows else ([], [])
+    names = told_apart({name: short_name(name) for name in known.keys})
+    keys = {names[name]: _column(values) for name, values in known.keys.items()}
+    facts = {plain(name): _column(values) for name, values in known.facts.items()}
+    x, y = ([None if math.isnan(at) else round(at, 1) for at in line] for line in series.places.T)
+    width, height = (_column(line.round(1).tolist()) for line in series.sizes.T)
     return {
-        mathtext.plain(formulas(name)): [
-            [_cell(end) for end in value] if isinstance(value, list) else _cell(value)
-            for value in values
-        ]
-        for name, values in known.facts.items()
+        "x": x,
+        "y": y,
+        "width": width,
+        "height": height,
+        "entries": series.entries,
+        "keys": keys,
+        "facts": facts,
+        "behind": behind,
+        "places": places,
     }
+
+
+def _column(values: list[Any]) -> list[Any]:
+    cells = [list(map(_cell, one)) if isinstance(one, list) else _cell(one) for one in values]
+    return cells[:1] if all(cell == cells[0] for cell in cells) else cells
 
 
 def _behind(rows: Rows, known: Points) -> tuple[list[dict[str, Any]], list[int]]:
@@ -328,21 +345,21 @@ def _statuses(frame: pd.DataFrame) -> dict[str, int]:
     return {str(name): int(count) for name, count in counts.items()}
 
 
-def _command(source: Source) -> str:
+def _command(source: Run) -> str:
     """Return the command that computes the run again."""
     name, profile = source.design.name, source.design.profile
     # The rule of a run until decided is an option, and in its configuration.
     if name in configs() and "+" not in profile and source.design.looks is None:
-        return f"greedyexp run {name} --profile {profile}"
+        return shlex.join(["greedyexp", "run", name, "--profile", profile])
     return f"greedyexp run {shlex.quote(str(source.folder / CONFIG))}"
 
 
-def _made(source: Source) -> dict[str, Any]:
+def _made(source: Run) -> dict[str, Any]:
     """Return seed, commit, versions, machine and times of a run."""
-    manifest, settings = source.state.manifest, source.design.settings
+    manifest, settings = source.manifest, source.design.settings
     if not manifest:
-        return {"seed": settings.get("seed"), "versions": []}
-    git = manifest.get("git") or {}
+        return {"seed": settings.get("seed"), "versions": [], "lacking": lacking(manifest)}
+    git, machine = manifest.get("git") or {}, manifest.get("machine") or {}
     ran = {"greedyexp": manifest.get("greedyexp"), "python": manifest.get("python")}
     ran |= manifest.get("packages") or {}
     here = {name: version_of(name) for name in ran}
@@ -355,12 +372,13 @@ def _made(source: Source) -> dict[str, Any]:
         "finished": str(manifest.get("finished") or "")[:10],
         "started": str(manifest.get("started") or ""),
         "seconds": manifest.get("algorithm_seconds"),
-        "wall": manifest.get("wall_seconds"),
+        "wall": manifest.get("wall_seconds", 0.0),
         "jobs": manifest.get("jobs"),
         "engine": manifest.get("engine"),
-        "machine": manifest.get("machine") or {},
+        "machine": {**machine, "cores": machine.get("cores")},
         "replicates": manifest.get("replicates") or {},
         "data_files": manifest.get("data_files") or {},
+        "lacking": lacking(manifest),
         "versions": [
             {"name": name, "ran": version or "", "here": here.get(name) or ""}
             for name, version in ran.items()

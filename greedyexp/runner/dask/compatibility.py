@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import greedyexp
 from greedyexp.core import registry
-from greedyexp.core.errors import DataError, UserError
+from greedyexp.core.errors import MOST_NAMES, DataError, UserError
 from greedyexp.core.listing import listed
 from greedyexp.core.packages import distribution_of, version_of
 from greedyexp.core.plugins import import_folder
@@ -24,32 +25,17 @@ from greedyexp.runner.work import Work
 _ABSENT = "not installed"
 
 
-class Difference(NamedTuple):
-    """Something that differs between this process and a worker.
-
-    Parameters
-    ----------
-    name : str
-        A package, ``Python``, or the code of a package, such as ``code of greedyexp``.
-    here, there : str
-        The versions on the client and on the worker.
-    """
-
-    name: str
-    here: str
-    there: str
-
-
 def own_versions(work: Work) -> dict[str, str]:
     """Return the versions that rows depend on, by name."""
     packages = set(NUMERICAL_LIBRARIES)
     for spec in work.algorithms:
         packages |= registry.find("algorithm", spec.name).packages_of(spec.params).keys()
+    packages |= {name for _, source in work.code for name in source.packages}
     return _versions(sorted(packages))
 
 
-def differences(expected: Mapping[str, str]) -> list[Difference]:
-    """Return the versions that differ between this process, a worker, and the client.
+def differences(expected: Mapping[str, str]) -> list[str]:
+    """Return a clause for each version that differs between this process, a worker, and the client.
 
     Parameters
     ----------
@@ -57,9 +43,11 @@ def differences(expected: Mapping[str, str]) -> list[Difference]:
         ``own_versions`` of the client.
     """
     own = _versions([name for name in expected if name not in ("greedyexp", "Python")])
-    return [
-        Difference(name, here, own[name]) for name, here in expected.items() if own[name] != here
-    ]
+    return [_clause(name, here, own[name]) for name, here in expected.items() if own[name] != here]
+
+
+def _clause(name: str, here: str, there: str) -> str:
+    return f"{name} {here} here, {there}"
 
 
 @dataclass(frozen=True)
@@ -81,15 +69,16 @@ class Package:
 
     def located(self) -> dict[Path, SourceFile]:
         """Return the files by their paths on this machine; empty without the package."""
-        found = importlib.util.find_spec(self.name)
+        # A data file has no name of a module, and is not looked for.
+        found = importlib.util.find_spec(self.name) if self.name.isidentifier() else None
         if found is None or found.origin is None:
             return {}
         origin = Path(found.origin).resolve()
         folder = origin.parents[1] if origin.name == "__init__.py" else origin.parent
         return {folder / name: source for name, source in self.files.items()}
 
-    def differences(self) -> list[Difference]:
-        """Return how the code differs on this machine: one difference or none."""
+    def differences(self) -> list[str]:
+        """Return how the code differs on this machine: one clause or none."""
         located = self.located()
         edited = sorted(
             path.name for path, one in located.items() if code_version.edited(path, one)
@@ -99,7 +88,7 @@ class Package:
         there = _ABSENT
         if edited:
             there = f"{_package_version(self.name)} (differs in {listed(edited, 1)})"
-        return [Difference(f"code of {self.name}", self.version, there)]
+        return [_clause(f"code of {self.name}", self.version, there)]
 
 
 def packages_of(files: Iterable[tuple[Path, SourceFile]]) -> list[Package]:
@@ -115,22 +104,54 @@ def _package_version(name: str) -> str:
     return version_of(name) or version_of(distribution_of(name) or name) or "unknown version"
 
 
-def clauses_of(found: Mapping[str, Iterable[Difference]]) -> str:
-    """Return the differences as clauses, one for each that some workers share.
+class Comparison(NamedTuple):
+    """How a worker differs from the main process.
 
     Parameters
     ----------
-    found : dict of str to iterable of Difference
-        The differences by the address of the worker.
+    differences : list of str
+        Clauses on its versions and its code, such as "numpy 2.0 here, 1.26".
+    error : str
+        A sentence if data are missing or differ, or ''.
     """
-    workers: dict[Difference, list[str]] = {}
-    for address, some in found.items():
-        for one in some:
-            workers.setdefault(one, []).append(address)
-    clauses = []
-    for one, addresses in workers.items():
-        clauses.append(f"{one.name} {one.here} here, {one.there} on {listed(addresses, 1)}")
-    return "; ".join(clauses)
+
+    differences: list[str]
+    error: str
+
+
+def refusal(answers: Mapping[str, Comparison | BaseException]) -> UserError | None:
+    """Return why workers cannot compute the same rows, or None if they can.
+
+    Parameters
+    ----------
+    answers : dict of str to Comparison or exception
+        The answers by the address of the worker. An exception prevented the comparison.
+    """
+    differing: dict[str, list[str]] = defaultdict(list)
+    broken: dict[str, list[str]] = defaultdict(list)
+    for address, answer in answers.items():
+        if isinstance(answer, BaseException):
+            error = f"{type(answer).__name__}: {answer}."
+            broken[f"{error} Install greedyexp {greedyexp.__version__} there, as here."] += [
+                address
+            ]
+            continue
+        for clause in answer.differences:
+            differing[clause].append(address)
+        if answer.error:
+            broken[answer.error].append(address)
+    if differing:
+        clauses = [f"{text} on {listed(names, MOST_NAMES)}" for text, names in differing.items()]
+        return UserError(
+            "Dask workers differ from the main process, so rows could differ:"
+            f" {'; '.join(clauses)}.",
+            remedy="Install the same versions there.",
+        )
+    sentences = []
+    for error, names in broken.items():
+        workers = f"the Dask worker{'s' * (len(names) > 1)} {listed(names, MOST_NAMES)}"
+        sentences.append(f"{workers} cannot compute: {error}")
+    return UserError(" ".join(sentences)) if sentences else None
 
 
 def data_error(work: Work, cwd: Path) -> str:
@@ -138,6 +159,7 @@ def data_error(work: Work, cwd: Path) -> str:
 
     Parameters
     ----------
+    work : Work
     cwd : Path
         Working directory of the client, for relative paths.
     """

@@ -1,49 +1,35 @@
-"""The engine that sends batches to the workers of Dask and survives their deaths.
+"""The engine that submits batches to a Dask scheduler.
 
-Every batch is given to one worker, as in a local pool. So this process knows which batches were in
-progress when a worker died. A scheduler that chooses the workers would send a batch that kills its
-worker to the next one.
+Dask chooses the worker of a batch, and another one if it dies. A batch whose workers have died too
+often for Dask is divided into single replicates. Each of these is submitted when nothing else is in
+progress, so a replicate that kills its worker is found, and no other is blamed.
 """
 
 from __future__ import annotations
 
 import itertools
 import pickle
-import sys
-import time
-from collections.abc import Callable, Generator
+import queue
 from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
 from distributed import KilledWorker
 from distributed.comm import CommClosedError
 
-import greedyexp
 from greedyexp.core.errors import UserError
 from greedyexp.protocols.base import Outcome, Status
 from greedyexp.runner.code_version import plugin_sources
 from greedyexp.runner.dask import remote
-from greedyexp.runner.dask.clusters import Local, Scheduler, Started
-from greedyexp.runner.dask.compatibility import Difference, clauses_of, own_versions
-from greedyexp.runner.dask.connection import Connection, ConnectionLost, Done, Event, KnownWorkers
-from greedyexp.runner.dask.work_queue import MOST_DEATHS, Assignment, State, Worker, WorkQueue
-from greedyexp.runner.engine import Engine, Interruption
-from greedyexp.runner.processes import GRACE, TICK, refuse_parts_of_the_session
+from greedyexp.runner.dask.clusters import Cluster
+from greedyexp.runner.dask.compatibility import own_versions
+from greedyexp.runner.dask.connection import Connection
+from greedyexp.runner.engine import TICK, Engine, Guard
 from greedyexp.runner.work import Batch, Result, Work
 
-# Seconds to wait for a scheduler at the start, and for one that was lost.
-_CONNECT = 60.0
-_PATIENCE = 300.0
-
-# Seconds that the start waits for the answers of the workers that are there.
-_ANSWERS = 60.0
-
-# Errors of a task whose result could not be fetched, perhaps because the connection is about to be
-# lost. The task itself did not fail.
-_INTERRUPTED = (CancelledError, CommClosedError)
-
-_KEPT = "Finished replicates are kept; the same command continues."
+# Batches for each thread of the workers: one in progress, and one to start next.
+_BATCHES_PER_THREAD = 2
 
 
 class DaskEngine(Engine):
@@ -51,28 +37,25 @@ class DaskEngine(Engine):
 
     Parameters
     ----------
-    cluster : Local, Scheduler or Started
-    allow_mixed : bool
-        Accept workers with other versions than the main process.
+    cluster : Cluster
     announce : bool
         Print the address of the dashboard and what the run waits for.
     """
 
     name = "dask"
     most_items = 10_000
+    grace = 4.0
 
-    def __init__(
-        self,
-        cluster: Local | Scheduler | Started,
-        *,
-        allow_mixed: bool = False,
-        announce: bool = True,
-    ):
+    def __init__(self, cluster: Cluster, *, announce: bool = True):
         self.cluster = cluster
         self.jobs = 0
-        self.allow_mixed = allow_mixed
         self._announce = announce
-        self._mixed: dict[str, list[Difference]] = {}
+        self._context = ExitStack()
+        self._numbers = itertools.count()
+        self._batches: dict[int, Batch] = {}
+        # Single replicates that may have killed their workers.
+        self._suspects: list[Batch] = []
+        self._stopped = False
 
     @property
     def batch_seconds(self) -> float:
@@ -80,298 +63,90 @@ class DaskEngine(Engine):
         return min(max(1.0, self.jobs / 100), 10.0)
 
     def remarks(self) -> dict[str, Any]:
-        """Return the cluster and, if there are any, the differences of its workers."""
-        found: dict[str, Any] = {"cluster": self.cluster.name}
-        if self._mixed:
-            found["mixed_versions"] = [
-                {"worker": address, **one._asdict()}
-                for address, some in self._mixed.items()
-                for one in some
-            ]
-        return found
+        """Return the cluster."""
+        return {"cluster": self.cluster.name}
 
-    def results(
-        self,
-        work: Work,
-        next_batch: Callable[[], Batch],
-        *,
-        expected: int,
-        interruption: Interruption,
-    ) -> Generator[list[Result], None, None]:
-        refuse_parts_of_the_session(work)
+    def start(self, work: Work, expected: int, guard: Guard) -> None:
         sources = plugin_sources(work.plugins)
-        setup = remote.setup_of(work, sources, allow_mixed=self.allow_mixed)
-        versions = own_versions(work)
-        with self.cluster.opened() as arguments:
-            dispatch = _Dispatch(self, setup, versions, WorkQueue(next_batch), arguments)
-            try:
-                yield from dispatch.run(interruption)
-            finally:
-                dispatch.end()
+        setup = remote.setup_of(work, sources, versions=own_versions(work))
+        arguments = self._context.enter_context(self.cluster.opened())
+        self._connection = Connection(arguments, self.cluster.name, setup, announce=self._announce)
+        self._context.callback(self._connection.close)
 
-    def remember(self, address: str, found: list[Difference]) -> None:
-        """Name the differences of a worker that computes in the manifest."""
-        if found:
-            self._mixed[address] = found
+    @property
+    def free(self) -> bool:
+        return len(self._batches) < _BATCHES_PER_THREAD * self._connection.threads
 
-    def say(self, text: str) -> None:
-        """Print a line on stderr, unless the run is quiet."""
-        if self._announce:
-            _warn(text)
+    @property
+    def busy(self) -> bool:
+        return bool(self._batches or self._suspects)
 
+    def submit(self, batch: Batch) -> None:
+        number = next(self._numbers)
+        self._batches[number] = batch
+        self._connection.submit(number, batch)
 
-class _Dispatch:
-    """One run: its connection, its workers, and the tasks that were sent."""
-
-    def __init__(
-        self,
-        engine: DaskEngine,
-        setup: remote.Setup,
-        versions: dict[str, str],
-        queue: WorkQueue,
-        arguments: dict[str, Any],
-    ):
-        self._engine, self._queue = engine, queue
-        self._run = setup.run
-        self._question = versions, pickle.dumps(setup)
-        self._arguments = arguments
-        self._connection: Connection | None = None
-        self._tickets = itertools.count()
-        self._holders: dict[int, Worker] = {}
-        self._differences: dict[str, list[Difference]] = {}
-        self._errors: dict[str, str] = {}
-        self._connected: float | None = None
-        self._working = False
-        self._told_to_wait = False
-
-    def run(self, interruption: Interruption) -> Generator[list[Result], None, None]:
-        deadline = time.monotonic() + _CONNECT
-        stop: float | None = None
-        while True:
-            if interruption.soon:
-                if stop is None:
-                    stop = time.monotonic() + 2 * GRACE
-                    self._halt()
-                if interruption.now or time.monotonic() > stop or not self._queue.busy:
-                    return
-            if (failure := self._engine.cluster.failure) is not None:
-                raise failure
-            if self._connection is None:
-                self._connect(deadline)
-                yield []
-                continue
-            if stop is None and self._ready():
-                for worker, assignment in self._queue.give():
-                    worker.assignments[self._send(worker, assignment)] = assignment
-                if self._queue.finished:
-                    return
-            results: list[Result] = []
-            for event in self._connection.events(TICK):
-                results += self._after(event)
-                if self._connection is None:
-                    deadline = time.monotonic() + _PATIENCE
-                    break
-            yield results
-
-    def end(self) -> None:
-        """Let all workers forget the run, and close the connection."""
-        if self._connection is not None:
-            self._connection.close(remote.finish, self._run)
-            self._connection = None
-
-    def _halt(self) -> None:
-        if self._connection is not None:
-            self._connection.broadcast(remote.halt, self._run)
-
-    def _connect(self, deadline: float) -> None:
-        engine, name = self._engine, self._engine.cluster.name
-        try:
-            self._connection = Connection(self._arguments, f"greedyexp-{self._run[:8]}")
-        except ValueError as error:
-            raise UserError(
-                f"this is not the address of a scheduler: {error}.", place=name
-            ) from None
-        except OSError as error:
-            if time.monotonic() < deadline:
-                return
-            if self._connected is not None:
-                raise UserError("the Dask scheduler was lost.", place=name, remedy=_KEPT) from None
-            raise UserError(
-                f"no Dask scheduler answers ({type(error).__name__}).",
-                place=name,
-                remedy="Check that it runs and that this machine can reach it.",
-            ) from None
-        if self._connected is None:
-            engine.say(f"Dask: {name}; dashboard: {self._connection.dashboard}")
-        else:
-            engine.say("The Dask scheduler is back.")
-        self._connected = time.monotonic()
-
-    def _ready(self) -> bool:
-        """Return True if batches may be sent, which waits for answers of the first workers.
-
-        Raises
-        ------
-        UserError
-            If a worker would compute other rows and no other computes.
-        """
-        queue = self._queue
-        asked, accepted = queue.with_state(State.ASKED), queue.with_state(State.ACCEPTED)
-        waited = time.monotonic() - (self._connected or 0.0)
-        if not self._working:
-            if (self._differences or self._errors) and not asked:
-                raise self._refusal()
-            if not queue.workers and waited > 2.0 and not self._told_to_wait:
-                self._told_to_wait = True
-                self._engine.say("Waiting for Dask workers.")
-            self._working = bool(accepted) and (not asked or waited > _ANSWERS)
-        elif queue.with_state(State.REFUSED) and not asked and not accepted:
-            raise self._refusal()
-        return self._working
-
-    def _refusal(self) -> UserError:
-        if self._differences:
-            return _other_versions(self._differences)
-        return _refused(*next(iter(self._errors.items())))
-
-    def _send(self, worker: Worker, assignment: Assignment | None = None) -> int:
-        """Send an assignment, or else the setup of the run; return the ticket of the task."""
-        assert self._connection is not None
-        ticket = next(self._tickets)
-        self._holders[ticket] = worker
-        if assignment is None:
-            self._connection.submit(ticket, worker.address, remote.prepare, *self._question)
-        else:
-            batch = pickle.dumps(assignment.batch)
-            self._connection.submit(ticket, worker.address, remote.compute, self._run, batch)
-        return ticket
-
-    def _after(self, event: Event) -> list[Result]:
-        """Return the results that follow from an event."""
-        if isinstance(event, KnownWorkers):
-            return self._compare_workers(event.threads)
-        if isinstance(event, ConnectionLost):
-            self._wait_for_scheduler()
-            return []
-        worker = self._holders.pop(event.ticket, None)
-        if worker is None:
-            return []
-        assert self._connection is not None
-        self._connection.drop(event.ticket)
-        assignment = worker.assignments.pop(event.ticket, None)
-        if assignment is None:
-            self._answered(worker, event)
-            return []
-        return self._computed(worker, assignment, event)
-
-    def _compare_workers(self, threads: dict[str, int]) -> list[Result]:
-        """Compare the workers with those that are known: some are new, some have died."""
+    def wait(self) -> list[Result]:
+        self.jobs = max(self.jobs, self._connection.threads)
+        if self._suspects and not self._batches and self._connection.threads:
+            self.submit(self._suspects.pop())
         results: list[Result] = []
-        for worker in list(self._queue.workers.values()):
-            if worker.address not in threads:
-                results += self._died(worker)
-        for address, count in threads.items():
-            if address not in self._queue.workers:
-                worker = self._queue.workers[address] = Worker(address, count)
-                self._send(worker)
-        self._engine.jobs = max(self._engine.jobs, self._queue.threads)
+        with suppress(queue.Empty):
+            number, answer = self._connection.answers.get(timeout=TICK)
+            while True:
+                if number is None:
+                    raise answer
+                results += self._after(self._batches.pop(number), answer)
+                number, answer = self._connection.answers.get_nowait()
         return results
 
-    def _died(self, worker: Worker) -> list[Result]:
-        self._forget_tickets(worker)
-        lost = self._queue.remove_dead(worker)
-        return [result for assignment in lost for result in _error_rows(assignment)]
+    def stop(self) -> None:
+        self._stopped = True
+        self._suspects.clear()
+        self._connection.halt(self.grace / 2)
 
-    def _forget_tickets(self, worker: Worker) -> None:
-        for ticket in [ticket for ticket, one in self._holders.items() if one is worker]:
-            del self._holders[ticket]
-            if self._connection is not None:
-                self._connection.drop(ticket)
+    def end(self) -> None:
+        self._context.close()
 
-    def _wait_for_scheduler(self) -> None:
-        _warn("Warning: the connection to the Dask scheduler is lost; waiting for it.")
-        connection, self._connection = self._connection, None
-        for worker in list(self._queue.workers.values()):
-            self._queue.remove(worker)
-        self._holders.clear()
-        if connection is not None:
-            connection.close(remote.finish, self._run)
-
-    def _answered(self, worker: Worker, event: Done) -> None:
-        """Accept or refuse a worker by its answer to the setup."""
-        address = worker.address
-        if isinstance(event.error, (*_INTERRUPTED, KilledWorker)):
-            # It is asked again if it is still there.
-            self._queue.remove(worker)
-            return
-        found: list[Difference] = []
-        if event.error is None:
-            worker.process, found, error = event.value
-        else:
-            error = f"{type(event.error).__name__}: {event.error}."
-            if isinstance(event.error, (ImportError, AttributeError)):
-                error += f" Install greedyexp {greedyexp.__version__} there, as here."
-        if found and not self._engine.allow_mixed:
-            self._differences[address] = found
-            why = _other_versions({address: found})
-        elif error:
-            self._errors[address] = error
-            why = _refused(address, error)
-        else:
-            worker.state = State.ACCEPTED
-            self._engine.remember(address, found)
-            return
-        worker.state = State.REFUSED
-        if self._working:
-            _warn(f"Warning: no replicates go to {address}: {why}")
-
-    def _computed(self, worker: Worker, assignment: Assignment, event: Done) -> list[Result]:
-        """Return the results of an assignment, or arrange that it is computed again."""
-        queue, error = self._queue, event.error
-        if isinstance(error, _INTERRUPTED):
-            queue.put_back(assignment)
-        elif isinstance(error, KilledWorker):
-            return [] if queue.retry(assignment) else _error_rows(assignment)
-        elif isinstance(error, UserError):
-            raise error
-        elif error is not None:
-            raise UserError(
-                f"the Dask worker {worker.address} failed: {type(error).__name__}: {error}",
-                remedy=_KEPT,
-            )
-        elif event.value.results is not None:
-            results: list[Result] = pickle.loads(event.value.results)
-            # A worker that was asked to stop, or dropped the run meanwhile, returns only a part.
-            if rest := _remaining(assignment.batch, results):
-                queue.put_back(replace(assignment, batch=rest))
+    def _after(self, batch: Batch, answer: Any) -> list[Result]:
+        """Return the results that follow from the answer to a batch."""
+        if isinstance(answer, remote.Computed):
+            results: list[Result] = pickle.loads(answer.results)  # noqa: S301 - own workers
+            # A task that Dask has moved, or a run that was stopped, returns a part.
+            self._again(_remaining(batch, results))
             return results
-        elif event.value.process == worker.process:
-            # It has not heard of the run for long, and has forgotten it.
-            queue.put_back(assignment)
-            self._forget_tickets(worker)
-            queue.remove(worker)
+        if isinstance(answer, KilledWorker):
+            if len(batch) == 1 and len(batch[0].algorithms) == 1 and not self._batches:
+                return [_killed(batch)]
+            self._suspects += [
+                [replace(item, algorithms=(algorithm,))]
+                for item in batch
+                for algorithm in item.algorithms
+            ]
+        elif isinstance(answer, CommClosedError):
+            # The result could not be fetched.
+            self._again(batch)
+        elif isinstance(answer, CancelledError):
+            raise self._connection.lost("it gave up a batch")
+        elif isinstance(answer, UserError):
+            raise answer
         else:
-            worker.assignments = {event.ticket: assignment, **worker.assignments}
-            return self._died(worker)
+            raise UserError(
+                f"a Dask worker cannot compute: {type(answer).__name__}: {answer}.",
+                place=self.cluster.name,
+            )
         return []
 
-
-def _other_versions(found: dict[str, list[Difference]]) -> UserError:
-    return UserError(
-        f"Dask workers differ from the main process, so rows could differ: {clauses_of(found)}.",
-        remedy="Install the same versions there, or use --allow-mixed.",
-    )
-
-
-def _refused(address: str, error: str) -> UserError:
-    return UserError(f"the Dask worker {address} cannot compute: {error}")
+    def _again(self, batch: Batch) -> None:
+        if batch and not self._stopped:
+            self.submit(batch)
 
 
 def _remaining(batch: Batch, results: list[Result]) -> Batch:
     """Return the part of a batch that has no results."""
     if len(results) == sum(len(item.algorithms) for item in batch):
         return []
-    done = {(one.point, one.replicate, one.algorithm) for one in results}
+    done = {(result.point, result.replicate, result.algorithm) for result in results}
     left = [
         tuple(a for a in item.algorithms if (item.point, item.replicate, a) not in done)
         for item in batch
@@ -379,20 +154,8 @@ def _remaining(batch: Batch, results: list[Result]) -> Batch:
     return [replace(item, algorithms=some) for item, some in zip(batch, left, strict=True) if some]
 
 
-def _error_rows(assignment: Assignment) -> list[Result]:
-    """Return the error rows of a replicate that has killed its workers."""
-    cause = "out of memory is the usual cause"
-    message = f"{MOST_DEATHS} Dask workers died while computing it; {cause}"
+def _killed(batch: Batch) -> Result:
+    message = "the Dask workers died that computed it; out of memory is the usual cause"
+    (item,) = batch
     outcome = Outcome(Status.ERROR, message)
-    return [
-        Result(item.point, item.replicate, algorithm, outcome)
-        for item in assignment.batch
-        for algorithm in item.algorithms
-    ]
-
-
-def _warn(text: str) -> None:
-    """Print a line on stderr, above a progress bar."""
-    from tqdm import tqdm
-
-    tqdm.write(text, file=sys.stderr)
+    return Result(item.point, item.replicate, item.algorithms[0], outcome)

@@ -1,46 +1,45 @@
-"""The functions that Dask workers run.
+"""The function that Dask workers run.
 
-Each thread of a Dask worker has a worker process of its own, as the engine ``processes`` has. So a
-part that crashes or exceeds its time limit costs this process and not the Dask worker, and results
-are the same.
+Each thread of a Dask worker has a worker process of its own, by the engine ``processes``. So a part
+that crashes or exceeds its time limit costs this process and not the Dask worker, and results are
+the same.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import pickle
-import signal
 import tempfile
 import threading
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from greedyexp.runner.code_version import PluginSources, SourceFile
 from greedyexp.runner.dask.compatibility import (
-    Difference,
+    Comparison,
     Package,
     data_error,
     differences,
     packages_of,
 )
-from greedyexp.runner.engine import Interruption
-from greedyexp.runner.processes import Pool
+from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.work import Batch, Result, Work
 
 # After this many seconds without a batch, a run is forgotten and its worker processes end. The
 # client may have been killed.
 _IDLE_LIMIT = 60.0
 
-# Tells a restarted Dask worker from the one before at the same address.
-_PROCESS = uuid.uuid4().hex
-
 
 @dataclass(frozen=True)
 class Setup:
-    """What a Dask worker must know of a run before it computes batches.
+    """What a Dask worker must know of a run.
 
     Parameters
     ----------
@@ -54,10 +53,10 @@ class Setup:
         The files of code among these sources.
     packages : list of Package
         The other files of code.
+    versions : dict of str to str
+        Versions on the client that rows depend on.
     cwd : Path
         Working directory on the client.
-    allow_mixed : bool
-        Compute although versions differ.
     """
 
     run: str
@@ -65,14 +64,15 @@ class Setup:
     plugins: PluginSources
     sent: dict[str, SourceFile]
     packages: list[Package]
+    versions: dict[str, str]
     cwd: Path
-    allow_mixed: bool
 
 
-def setup_of(work: Work, plugins: PluginSources, *, allow_mixed: bool) -> Setup:
+def setup_of(work: Work, plugins: PluginSources, *, versions: dict[str, str]) -> Setup:
     """Return the setup of a new run, on the client."""
     sent: dict[Path, str] = {}
-    for plugin, entry in zip(map(Path, work.plugins), plugins.entries, strict=True):
+    files = [Path(os.path.realpath(plugin)) for plugin in work.plugins]
+    for plugin, entry in zip(files, plugins.entries, strict=True):
         for path, _ in work.code:
             if path.is_relative_to(plugin.parent):
                 name = Path(entry).parent / path.relative_to(plugin.parent)
@@ -83,28 +83,24 @@ def setup_of(work: Work, plugins: PluginSources, *, allow_mixed: bool) -> Setup:
         work=replace(work, code=()),
         plugins=plugins,
         sent={sent[path]: source for path, source in work.code if path in sent},
-        packages=packages_of(one for one in work.code if one[0] not in sent),
+        packages=packages_of(pair for pair in work.code if pair[0] not in sent),
+        versions=versions,
         cwd=Path.cwd(),
-        allow_mixed=allow_mixed,
     )
 
 
-class Answer(NamedTuple):
-    """The answer of a Dask worker to a setup.
+class Call:
+    """A call that happens when its pickle is loaded.
 
-    Parameters
-    ----------
-    process : str
-        Identifies the process of the Dask worker.
-    differences : list of Difference
-        Versions that differ from those of the client.
-    error : str
-        A sentence if data are missing, or ''.
+    A worker that cannot import the function of a task loses its connection to the scheduler. This
+    import fails in the task, and so it is reported.
     """
 
-    process: str
-    differences: list[Difference]
-    error: str
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]):
+        self._call = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self._call
 
 
 class Computed(NamedTuple):
@@ -112,161 +108,140 @@ class Computed(NamedTuple):
 
     Parameters
     ----------
-    process : str
-        Identifies the process of the Dask worker.
-    results : bytes or None
-        Pickled list of results; None if the process does not know the run.
+    worker : str
+        Its address.
+    comparison : Comparison
+        With the main process.
+    results : bytes
+        Pickled list of results: Dask would estimate the size of every object of a list. Some are
+        missing if the worker refuses the run, or was asked to stop.
     """
 
-    process: str
-    results: bytes | None
+    worker: str
+    comparison: Comparison
+    results: bytes
 
 
 class _Run:
-    """A run on this Dask worker."""
+    """A run on this Dask worker.
 
-    def __init__(self, setup: Setup):
-        self._folder = tempfile.TemporaryDirectory(prefix="greedyexp-")
-        self._work = _localised(setup, Path(self._folder.name))
-        self._pools: dict[int, Pool] = {}
+    Attributes
+    ----------
+    busy : int
+        Number of batches in progress.
+    deadline : float
+        Time when batches end unfinished, by ``time.monotonic``.
+    timer : Timer or None
+        Forgets the run if no batch comes.
+    """
+
+    def __init__(self) -> None:
+        self.busy, self.deadline = 0, math.inf
+        self.timer: threading.Timer | None = None
         self._lock = threading.Lock()
-        self._busy = 0
-        self._idle: threading.Timer | None = None
-        self._left = False
-        self.halted = False
+        self._comparison: Comparison | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        # Linux kills a process when the thread that has started it ends, so each thread has one.
+        self._engines: dict[int, ProcessesEngine] = {}
 
-    def compute(self, batch: Batch, cancelled: Callable[[], bool]) -> list[Result] | None:
-        """Compute a batch in the process of this thread; a part of it if the run is halted.
+    def compare(self, setup: Setup) -> Comparison:
+        """Compare this worker with the main process, and write the plugins to a folder.
 
-        Returns None if the run was left while this batch arrived.
+        Only the first call does this; meanwhile the others wait.
         """
-        # One process for each thread, since Linux kills a process when the thread that has started
-        # it ends.
-        thread = threading.get_ident()
         with self._lock:
-            if self._left:
-                return None
-            self._stay()
-            self._busy += 1
-            pool = self._pools.pop(thread, None) or Pool(self._work, 1)
-        given = iter([batch])
+            if self._comparison is None:
+                comparison = comparison_of(setup)
+                if not any(comparison):
+                    self._folder = tempfile.TemporaryDirectory(prefix="greedyexp-")
+                    self._work = _localised(setup, Path(self._folder.name))
+                self._comparison = comparison
+            return self._comparison
+
+    def compute(self, batch: Batch, cancelled: Callable[[], bool]) -> list[Result]:
+        """Compute a batch in the process of this thread; a part of it after the deadline."""
+        thread = threading.get_ident()
         results: list[Result] = []
-        interruption = Interruption(announce=False)
-        finished = False
+        if self._late():
+            return results
+        engine = self._engines.pop(thread, None)
         try:
-            for some in pool.run(lambda: next(given, []), interruption):
-                results += some
-                interruption.now = cancelled()
-                if self.halted or interruption.now:
-                    interruption.signum = signal.SIGINT
-            finished = not interruption.soon
+            if engine is None:
+                engine = ProcessesEngine(1)
+                engine.start(self._work, 1, nullcontext)
+            engine.submit(batch)
+            while engine.busy and not self._late() and not cancelled():
+                results += engine.wait()
         finally:
-            if not finished:
-                pool.end(at_once=True)
             with self._lock:
-                self._busy -= 1
-                if finished:
-                    self._pools[thread] = pool
-                self.leave_later()
+                if engine is not None and (engine.busy or self._late()):
+                    engine.end()
+                elif engine is not None:
+                    self._engines[thread] = engine
         return results
 
-    def leave_later(self) -> None:
-        """End this run if no batch comes within the limit."""
-        self._stay()
-        if not self._busy:
-            self._idle = threading.Timer(_IDLE_LIMIT, self._leave)
-            self._idle.daemon = True
-            self._idle.start()
-
-    def _stay(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
-
-    def _leave(self) -> None:
-        with self._lock:
-            if self._busy:
-                return
-            self._left = True
-        for name, run in list(_runs.items()):
-            if run is self:
-                _runs.pop(name, None)
-        self.end()
+    def _late(self) -> bool:
+        return time.monotonic() >= self.deadline
 
     def end(self) -> None:
-        """End the worker processes that are not busy, the others soon; remove the plugins."""
-        self.halted = True
+        """End the processes that are not busy, and soon the others; remove the plugins."""
+        self.deadline = 0.0
         with self._lock:
-            self._stay()
-            pools = [self._pools.pop(thread) for thread in list(self._pools)]
-        for pool in pools:
-            pool.end(at_once=True)
-        self._folder.cleanup()
+            while self._engines:
+                self._engines.popitem()[1].end()
+            if self._folder is not None:
+                self._folder.cleanup()
+
+
+def comparison_of(setup: Setup) -> Comparison:
+    """Compare this worker with the main process."""
+    found = differences(setup.versions)
+    for package in setup.packages:
+        found += package.differences()
+    return Comparison(found, data_error(setup.work, setup.cwd))
 
 
 _runs: dict[str, _Run] = {}
-_preparing = threading.Lock()
+# For ``_runs`` and ``busy``; nothing that takes time happens under it.
+_lock = threading.Lock()
 
 
-def prepare(versions: dict[str, str], setup: bytes) -> Answer:
-    """Get ready for the batches of a run, unless this worker would compute other rows.
-
-    Parameters
-    ----------
-    versions : dict of str to str
-        Versions on the client that rows depend on.
-    setup : bytes
-        A pickled ``Setup``.
-    """
-    found = differences(versions)
+@contextmanager
+def _entered(name: str) -> Iterator[_Run]:
+    """Return a context with a run, which is forgotten some time after the last such context."""
+    with _lock:
+        run = _runs.setdefault(name, _Run())
+        run.busy += 1
+        if run.timer is not None:
+            run.timer.cancel()
     try:
-        asked: Setup = pickle.loads(setup)
-    except (AttributeError, ImportError) as cause:
-        # Another version of greedyexp may have other classes.
-        return Answer(_PROCESS, found, f"its greedyexp cannot read the run ({cause}).")
-    for package in asked.packages:
-        found += package.differences()
-    error = data_error(asked.work, asked.cwd)
-    if not error and (asked.allow_mixed or not found):
-        with _preparing:
-            if asked.run not in _runs:
-                _runs[asked.run] = _Run(asked)
-                _runs[asked.run].leave_later()
-    return Answer(_PROCESS, found, error)
+        yield run
+    finally:
+        with _lock:
+            run.busy -= 1
+            if not run.busy:
+                run.timer = threading.Timer(_IDLE_LIMIT, _leave, (name, run))
+                run.timer.daemon = True
+                run.timer.start()
 
 
-def compute(run: str, batch: bytes) -> Computed:
-    """Compute a batch.
+def _leave(name: str, run: _Run) -> None:
+    with _lock:
+        if run.busy:
+            return
+        if _runs.get(name) is run:
+            del _runs[name]
+    run.end()
+
+
+def compute(setup: bytes, batch: bytes) -> Computed:
+    """Compute a batch, unless this worker would compute other rows.
 
     Parameters
     ----------
-    run : str
-    batch : bytes
-        A pickled list of items.
+    setup, batch : bytes
+        A pickled ``Setup`` and a pickled list of items.
     """
-    known = _runs.get(run)
-    if known is None:
-        return Computed(_PROCESS, None)
-    results = known.compute(pickle.loads(batch), _cancelled())
-    # As bytes, because Dask would estimate the size of every object of a list.
-    return Computed(_PROCESS, None if results is None else pickle.dumps(results))
-
-
-def halt(run: str) -> None:
-    """Let batches end after the replicates in progress."""
-    if run in _runs:
-        _runs[run].halted = True
-
-
-async def finish(run: str) -> None:
-    """Forget a run, and end its worker processes."""
-    known = _runs.pop(run, None)
-    if known is not None:
-        await asyncio.to_thread(known.end)
-
-
-def _cancelled() -> Callable[[], bool]:
-    """Return a function that says whether nobody waits any more for the task of this thread."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -276,7 +251,22 @@ def _cancelled() -> Callable[[], bool]:
         task = worker.state.tasks.get(key)
         return task is None or task.state in ("cancelled", "resumed")
 
-    return cancelled
+    asked: Setup = pickle.loads(setup)  # noqa: S301 - own main process
+    results: list[Result] = []
+    with _entered(asked.run) as run:
+        comparison = run.compare(asked)
+        if not any(comparison):
+            results = run.compute(pickle.loads(batch), cancelled)  # noqa: S301 - own main process
+    return Computed(worker.address, comparison, pickle.dumps(results))
+
+
+async def finish(name: str, seconds: float) -> None:
+    """Let the batches of a run end within this time; begin no others if it is zero."""
+    if (run := _runs.get(name)) is None:
+        return
+    run.deadline = time.monotonic() + seconds
+    if not seconds:
+        await asyncio.to_thread(run.end)
 
 
 def _localised(setup: Setup, folder: Path) -> Work:
@@ -290,7 +280,6 @@ def _localised(setup: Setup, folder: Path) -> Work:
     return replace(
         setup.work,
         plugins=tuple(str(folder / entry) for entry in setup.plugins.entries),
-        # With other versions, the code of packages may differ, and plugins were just written.
-        code=() if setup.allow_mixed else tuple(own.items()),
+        code=tuple(own.items()),
         cwd=setup.cwd,
     )

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import greedyexp
 from greedyexp import config
+from greedyexp.algorithms.peers import _construction as construction
 from greedyexp.algorithms.peers.estimator import estimator, prepare
 from greedyexp.core import packages, registry
 from greedyexp.core.errors import ConfigError, DataError, PluginError, UserError
@@ -72,6 +73,17 @@ def own(cls):
     return f"{__name__}.{cls.__name__}"
 
 
+@pytest.fixture
+def installed(monkeypatch):
+    """This file counts as an installed package that requires scikit-learn."""
+    real = construction.distribution_for
+    monkeypatch.setattr(
+        construction,
+        "distribution_for",
+        lambda path: "own" if path.startswith(__name__) else real(path),
+    )
+
+
 def test_each_point_is_a_fit_by_hand():
     tune = {"l1_ratio": [1.0, 0.5], "alpha": ALPHAS}
     path = fit("sklearn.linear_model.ElasticNet", tune=tune)
@@ -108,7 +120,7 @@ def test_a_pipeline_has_coefficients_in_units_of_the_data():
         coef = path.coef[index, :, 0]
         np.testing.assert_allclose(X @ coef + path.dense[index], hand.predict(X), atol=1e-12)
         np.testing.assert_array_equal(coef != 0, hand[-1].coef_ != 0)
-    assert 0 < path.support_sizes[0] < path.support_sizes[1]
+    assert 0 < path.sparse.sizes[0] < path.sparse.sizes[1]
 
 
 def test_a_search_has_the_coefficients_of_its_best_estimator():
@@ -174,6 +186,7 @@ def test_small_coefficients_are_zero_only_if_asked():
     np.testing.assert_array_equal(cut, np.where(np.abs(dense) <= least, 0, dense))
 
 
+@pytest.mark.usefixtures("installed")
 def test_randomness_comes_from_the_stream():
     random = {"params": {"selection": "random", "tol": 1e-2}, "tune": {"alpha": [0.1]}}
     for path, given in (
@@ -197,6 +210,7 @@ def test_a_convergence_warning_is_recorded():
     assert issubclass(seen[0].category, ConvergenceWarning)
 
 
+@pytest.mark.usefixtures("installed")
 def test_an_estimator_cannot_change_the_data():
     kept = X.copy(), Y.copy()
     path = fit(own(WritesIntoTheData), Y2)
@@ -210,15 +224,20 @@ def test_an_estimator_cannot_change_the_data():
     [
         ({"class": "sklearn.linear_model.Laso"}, "has no class 'Laso'. Did you mean 'Lasso'?"),
         ({"class": "Lasso"}, "class 'Lasso' has no module. Give its import path"),
-        ({"class": "not_there.Lasso"}, "there is no module 'not_there'"),
+        ({"class": "not_there.Lasso"}, "nor of an installed package that requires scikit-learn"),
+        ({"class": "sklearn.not_there.Lasso"}, "there is no module 'sklearn.not_there'"),
         ({"class": "sklearn.linear_model.lasso_path"}, "is not a class"),
-        ({"class": "json.JSONDecoder"}, "has no method 'fit', so it is not an estimator"),
+        ({"class": "sklearn.utils.Bunch"}, "has no method 'fit', so it is not an estimator"),
         ({"params": {"alph": 1}}, "has no parameter 'alph'. Did you mean 'alpha'?"),
         ({"tune": {"alph": [1]}}, "no parameter 'alph' to tune. Did you mean 'alpha'?"),
+        (
+            {"tune": {"alpha": [*range(1, 2001)], "max_iter": [*range(1, 2001)]}},
+            "tune has 4000000 combinations; at most 10000 are fitted",
+        ),
         ({"tune": {"alpha": []}}, "alpha must be a list of at least 1 item"),
         ({"class": "sklearn.model_selection.GridSearchCV"}, "does not accept its parameters"),
         ({"class": "greedyexp.estimators.OMP"}, "is part of greedyexp. Use its algorithm by name"),
-        ({"class": own(Mean)}, "belongs to no installed package, so its version is unknown"),
+        ({"class": own(Mean)}, "neither of scikit-learn nor of an installed package"),
         ({"tasks": "together"}, "tasks: together needs the same design for all tasks"),
     ],
 )
@@ -232,6 +251,64 @@ def test_mistakes_are_found_when_a_file_is_read(tmp_path, given, words):
     assert str(caught.value).startswith(f"{file}:")
 
 
+# Programs that a file could start or modules that it could import, and where in an entry.
+HOSTILE = {
+    "popen": {"class": "subprocess.Popen", "params": {"args": ["touch", "MARK"]}},
+    "private": {"class": "_io.FileIO", "params": {"file": "MARK", "mode": "w"}},
+    "reexported": {"class": "sklearn.datasets._base.Path", "params": {"file": "MARK"}},
+    "numpy": {"class": "numpy.memmap", "params": {"filename": "MARK", "shape": [1], "mode": "w+"}},
+    "joblib": {"class": "joblib.Memory", "params": {"location": "MARK"}},
+    "module": {"class": "evil.Lasso"},
+    "dotted": {"class": "evil.inner.Lasso"},
+    "program": {"class": "pytest.__main__.Lasso"},
+    "shadow": {"class": "celer.Evil"},
+    "metadata": {"class": "disguised.Lasso"},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("where", ["outside", "step", "tune", "cv"])
+def test_only_estimators_are_called_and_only_their_packages_imported(
+    tmp_path, monkeypatch, name, where
+):
+    """``check`` of a file that somebody else has written, in the folder where it lies."""
+    mark = tmp_path / "mark"
+    code = f"open({str(mark)!r}, 'w')\nfrom sklearn.linear_model import Lasso\n"
+    for file in ("evil.py", "disguised.py"):
+        (tmp_path / file).write_text(code)
+    about = tmp_path / "disguised-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: disguised\nVersion: 1\nRequires-Dist: scikit-learn\n"
+    )
+    (about / "RECORD").write_text("disguised.py,,\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    bad = yaml.safe_load(yaml.safe_dump(HOSTILE[name]).replace("MARK", str(mark)))
+    search = {"class": "sklearn.model_selection.GridSearchCV"}
+    good = named(Lasso)
+    entry = {
+        "outside": bad,
+        "step": {"class": "sklearn.pipeline.Pipeline", "params": {"steps": [["a", bad]]}},
+        "tune": {"class": "sklearn.linear_model.Lasso", "tune": {"alpha": [1.0, bad]}},
+        "cv": search | {"params": {"estimator": good, "param_grid": {"alpha": [1.0]}, "cv": bad}},
+    }[where]
+    with pytest.raises(ConfigError, match=r"scikit-learn|no class") as caught:
+        config.load(settings_of(entry))
+    assert not mark.exists(), caught.value
+
+
+def test_a_class_counts_by_the_module_that_defines_it():
+    with pytest.raises(ConfigError, match=r"'pathlib\.Path' is neither"):
+        config.load(settings_of({"class": "sklearn.datasets._base.Path"}))
+
+
+def test_pickled_objects_are_not_read():
+    steps = {"steps": [["lasso", named(Lasso)]], "memory": "somewhere"}
+    with pytest.raises(ConfigError, match="'memory' would read pickled objects"):
+        config.load(settings_of({"class": "sklearn.pipeline.Pipeline", "params": steps}))
+
+
 @pytest.mark.parametrize(
     ("cls", "words"),
     [
@@ -239,6 +316,7 @@ def test_mistakes_are_found_when_a_file_is_read(tmp_path, given, words):
         (Squares, "are not X b + b_0 with its coefficients b"),
     ],
 )
+@pytest.mark.usefixtures("installed")
 def test_an_estimator_without_a_linear_model_ends_a_run_before_it_begins(cls, words):
     with pytest.raises(PluginError, match="estimator") as caught:
         prepare(params={}, tune={}, tasks="separate", **{"class": own(cls)})
@@ -247,9 +325,15 @@ def test_an_estimator_without_a_linear_model_ends_a_run_before_it_begins(cls, wo
         fit(own(cls))
 
 
-def test_several_tasks_have_no_intercepts():
-    with pytest.raises(ConfigError, match="intercepts, which several tasks cannot have"):
-        fit("sklearn.linear_model.Lasso", Y2, params={"fit_intercept": True})
+def test_several_tasks_have_intercepts_of_their_own():
+    y = Y2 + np.array([5.0, -3.0])
+    path = fit("sklearn.linear_model.Lasso", y, params={"alpha": 0.1, "fit_intercept": True})
+    peer = Lasso(alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(path.intercepts, [peer.intercept_], atol=1e-6)
+    for task in range(2):
+        np.testing.assert_allclose(
+            path.predictions(X, task)[0], peer.predict(X)[:, task], atol=1e-3
+        )
 
 
 @pytest.mark.parametrize(
@@ -334,7 +418,7 @@ def test_several_estimators_stand_in_one_table(tmp_path, monkeypatch):
     loaded = config.load(settings)
     before = Fingerprints(loaded).key(0, 0, 0)
     assert Fingerprints(loaded).key(0, 0, 0) == before
-    monkeypatch.setattr(packages, "version", lambda name: "0.0")
+    monkeypatch.setattr(packages, "version_of", lambda name: "0.0")
     assert Fingerprints(loaded).key(0, 0, 0) != before
 
 

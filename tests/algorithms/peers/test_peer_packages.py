@@ -9,7 +9,7 @@ from peer_problems import tasks_of, two_tasks
 
 from greedyexp.algorithms.lasso.lasso import lasso
 from greedyexp.algorithms.peers.abess_subsets import abess
-from greedyexp.algorithms.peers.lasso_paths import celer_lasso
+from greedyexp.algorithms.peers.celer_lasso import celer_lasso
 from greedyexp.algorithms.peers.skglm_nonconvex import skglm_mcp, skglm_scad
 from greedyexp.algorithms.peers.skscope_subsets import skscope
 from greedyexp.core import registry
@@ -84,7 +84,7 @@ def test_abess():
             chosen = path.coef[size, :, j] != 0
             exact = np.linalg.lstsq(X[:, chosen], y, rcond=None)[0]
             np.testing.assert_allclose(path.coef[size, chosen, j], exact, atol=1e-8)
-    assert path.support_sizes.tolist() == [0, 2, 4, 6, 8, 10]
+    assert path.sparse.sizes.tolist() == [0, 2, 4, 6, 8, 10]
     one = abess(PROBLEM, n_atoms=5, criterion="bic")
     assert len(one) == 1
     for j, X, y in tasks_of(PROBLEM):
@@ -93,7 +93,7 @@ def test_abess():
         )
         scale = np.sqrt((y**2).mean()) / 1e4
         np.testing.assert_array_equal(one.coef[0, :, j], model.fit(X, y / scale).coef_ * scale)
-    assert one.support_sizes[0] < path.support_sizes[-1]
+    assert one.sparse.sizes[0] < path.sparse.sizes[-1]
 
 
 def _mean_square(X, y):
@@ -115,7 +115,7 @@ def test_skscope(solver):
             chosen = path.coef[size, :, j] != 0
             exact = np.linalg.lstsq(X[:, chosen], y, rcond=None)[0]
             np.testing.assert_allclose(path.coef[size, chosen, j], exact, atol=1e-10)
-    assert path.support_sizes.tolist() == [0, 2, 4, 6, 8]
+    assert path.sparse.sizes.tolist() == [0, 2, 4, 6, 8]
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -150,7 +150,7 @@ def test_columns_of_zeros_are_no_trouble(name):
 def test_two_rows_are_enough(name):
     path_of = registry.find("algorithm", name).function
     path = path_of(as_problem(PROBLEM.X[0][:2], PROBLEM.y[0][:2]))
-    assert path.support_sizes.max() > 0
+    assert path.sparse.sizes.max() > 0
 
 
 @pytest.mark.parametrize("solver", ["scope", "foba"])
