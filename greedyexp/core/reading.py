@@ -12,6 +12,7 @@ program, nor are variables that are read all at once, as in ``dict(os.environ)``
 from __future__ import annotations
 
 import builtins
+import errno
 import hashlib
 import importlib.util
 import opcode
@@ -258,9 +259,11 @@ def _file(path: str) -> None:
     if found is None:
         return
     frame, loading = found
+    if _is_stored_bytecode(path):
+        # It may be that of other code, or older than an edit within one second. Python then
+        # compiles the source.
+        raise FileNotFoundError(errno.ENOENT, "stored bytecode is not run", path)
     with suppress(OSError, ValueError):
-        if f"{os.sep}__pycache__{os.sep}" in path and path.endswith(".pyc"):
-            path = importlib.util.source_from_cache(path)
         path = os.path.realpath(path)
         require_agreed(Path(os.path.realpath(_file_of(frame))), Path(path))
         state = os.stat(path)
@@ -271,6 +274,14 @@ def _file(path: str) -> None:
             if loading:
                 forget(file)
             _tell(frame, file)
+
+
+def _is_stored_bytecode(path: str) -> bool:
+    """Return True for bytecode that Python has stored for a file of users."""
+    try:
+        return path.endswith(".pyc") and not is_installed(importlib.util.source_from_cache(path))
+    except ValueError:
+        return False
 
 
 def _telling(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ import os
 import py_compile
 import shutil
 import stat
+import sys
 import warnings
 from pathlib import Path
 
@@ -238,7 +239,27 @@ def test_code_is_remembered_until_it_changes(call, theirs, mark, tmp_path):
     refused(call("explain", theirs, cwd=tmp_path), "you have not agreed")
 
 
-def test_stored_bytecode_is_neither_trusted_nor_run(call, theirs, tmp_path):
+LOADING = {
+    "statement": "",
+    "spec": "import importlib.util as u\n"
+    "spec = u.spec_from_file_location('other', Path(__file__).with_name('their_helper.py'))\n"
+    "spec.loader.exec_module(u.module_from_spec(spec))\n",
+    "loader": "from importlib.machinery import SourceFileLoader as Loader\n"
+    "loader = Loader('other', str(Path(__file__).with_name('their_helper.py')))\n"
+    "exec(loader.get_code('other'), {})\n",
+}
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+@pytest.mark.parametrize("how", LOADING)
+def test_stored_bytecode_is_neither_trusted_nor_run(
+    call, theirs, tmp_path, monkeypatch, how, prefix
+):
+    if prefix:
+        monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "caches"))
+        monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "caches"))
+    plugin = theirs / "plugins" / "mine.py"
+    plugin.write_text(f"from pathlib import Path\n{LOADING[how]}{plugin.read_text()}")
     assert call("trust", theirs, cwd=tmp_path).returncode == 0
     helper, other = theirs / "plugins" / "their_helper.py", tmp_path / "other.py"
     other.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{helper.read_text()}")
