@@ -55,6 +55,16 @@ def test_the_direction_is_that_of_the_pairs_of_a_success_and_a_failure():
     assert min(found.count(one) for one in ("rising", "falling", None)) > 50
 
 
+@pytest.mark.parametrize(
+    ("successes", "trials"),
+    [((2, 1, 4, 2, 3), (29, 4, 10, 2, 3)), ((0, 0, 1, 8, 4), (50, 2, 10, 41, 19))],
+)
+def test_a_long_tail_makes_the_bar_higher(successes, trials):
+    """Without the term of the skewness these curves would rise."""
+    assert abs(pairs_over_bar(*rows(X, successes, trials))) < 1
+    assert direction_of_counts((X, successes, trials)) is None
+
+
 def test_curves_together_have_a_direction_that_none_has_alone():
     curve = (np.arange(3), [1, 2, 3], [4, 4, 4])
     assert trend(*curve) is None
