@@ -45,8 +45,8 @@ def command(ctx: click.Context, run: Path, where: tuple[str, ...], pdb: bool) ->
     seed and commit of its run; without --where, these are printed. The Python that computes the row
     is printed, too. Nothing is written.
 
-    Texts, whole numbers and successes must be equal. Other numbers are equal up to rounding if they
-    differ by at most 1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.
+    Texts and successes must be equal. Numbers are equal up to rounding if they differ by at most
+    1e-6 of the larger, or by at most 1e-12. Exits with 1 if a value differs.
     """
     from greedyexp.report import figure_notes
     from greedyexp.report.replay import replay
