@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.config.run_names import changes
 from greedyexp.core import registry
@@ -34,7 +35,6 @@ from greedyexp.stats.multiplicity import holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 # A failure of a replicate is compared as an event of its own.
@@ -177,8 +177,6 @@ def _numbers_of(matched: Matched) -> list[Measured]:
 
 def _differences(matched: Matched, numbers: list[Measured], rows: Aligned) -> pd.DataFrame:
     """Return the lines of ``Comparison.differences``."""
-    import pandas as pd
-
     tables = [_compared(rows, numbers)]
     frames = [replicates(source.frame) for source in matched.sources]
     if any(failed_rows(frame).any() for frame in frames):
@@ -203,8 +201,6 @@ def _nothing(matched: Matched, what: str) -> ConfigError:
 
 def _compared(rows: Aligned, columns: list[Measured]) -> pd.DataFrame:
     """Return a line for each group of rows and each number."""
-    import pandas as pd
-
     found = []
     for column in columns:
         values = [_values(frame, column) for frame in rows.frames]
@@ -219,8 +215,6 @@ def _compared(rows: Aligned, columns: list[Measured]) -> pd.DataFrame:
 
 def _changed(matched: Matched, rows: Aligned) -> pd.DataFrame:
     """Return the paired values that differ by more than rounding."""
-    import pandas as pd
-
     keys = [*rows.keys, "replicate"]
     columns = [*keys, "column", "value_a", "value_b", "difference"]
     lines: list[tuple[Any, ...]] = []
@@ -280,8 +274,6 @@ def _contrast(x: np.ndarray, y: np.ndarray, kind: str, paired: bool) -> tuple[An
 
 def _thresholds(one: Run, other: Run) -> pd.DataFrame:
     """Return the thresholds of both runs by the figures and tables of the first."""
-    import pandas as pd
-
     found = []
     for of, success, direction in success_curves(one):
         both = [threshold_table(source, of, success, direction) for source in (one, other)]
@@ -342,8 +334,6 @@ def success_curves(source: Run) -> list[tuple[str, Mapping[str, str], Direction 
 
 def _verdicts(one: Run, other: Run) -> pd.DataFrame:
     """Return the verdicts of both runs on the claims that they share."""
-    import pandas as pd
-
     found = []
     for source in (one, other):
         source.load_plugins()

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, PluginError, UserError, last_line, message_of
 from greedyexp.core.parts import Display
@@ -47,7 +49,6 @@ from greedyexp.runner.run_contents import Run, read_run
 from greedyexp.runner.run_folder import Replaced, RunFolder
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -198,15 +199,15 @@ class Drawing:
     def draw(self, one: Listed) -> list[Path]:
         """Draw one figure or write one table; return its files but for those of the user."""
         assert self._kept is not None
-        contents = self._written(one) if one.kind == "table" else self._drawn(one)
+        if one.kind == "table":
+            from greedyexp.tables._output import table_files
+
+            table = self.table(one)
+            contents = table_files(table, table.attrs["title"])
+        else:
+            contents = self._drawn(one)
         files = {f"{one.stem}.{suffix}": content for suffix, content in contents.items()}
         return self._kept.write(one.stem, one.settings, files)
-
-    def _written(self, one: Listed) -> dict[str, bytes]:
-        from greedyexp.tables._output import table_files
-
-        table = self.table(one)
-        return table_files(table, table.attrs["title"])
 
     def _drawn(self, one: Listed) -> dict[str, bytes]:
         from greedyexp.figures._plot.typeset import typeset
@@ -214,7 +215,7 @@ class Drawing:
         source, look = self._source, self._look
         note = note_of(source, one.texts.get("caption", ""), look.options(one.name_of_file))
         with self.picture(one) as picture:
-            below = _note_below(picture)
+            below = " ".join(picture.get_supxlabel().split())
             typeset(picture)
             if look.style == "paper":
                 # A journal prints the note in the caption.
@@ -223,8 +224,6 @@ class Drawing:
 
     def table(self, one: Listed) -> pd.DataFrame:
         """Return one table, with its title in ``attrs``."""
-        import pandas as pd
-
         part = registry.find("table", one.name)
         with _plugin_guarded(part):
             params = self._params(part, one)
@@ -298,11 +297,6 @@ def listed(design: Design) -> list[Listed]:
         for kind in kinds
         for index, (stem, (name, given)) in enumerate(by_stem(design.drawn(kind)).items())
     ]
-
-
-def _note_below(picture: Figure) -> str:
-    """Return the note below the panels of a figure."""
-    return " ".join(picture.get_supxlabel().split())
 
 
 @contextlib.contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
@@ -18,9 +19,6 @@ from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.rows import cell
 from greedyexp.runner.run_contents import Run, lacking
 from greedyexp.runner.tables import refuse_damaged
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -221,8 +219,6 @@ def _combinations(frames: Sequence[pd.DataFrame], keys: list[str]) -> list[np.nd
     Numbers are in the order of the rows, those of the first table before the others. Empty cells
     are equal.
     """
-    import pandas as pd
-
     # As objects, 5 and 5.0 are equal, and the text "5" is another value.
     both = pd.concat([frame[keys].astype(object) for frame in frames], ignore_index=True)
     numbers = both.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()

@@ -72,7 +72,7 @@ class Run:
 
     @cached_property
     def _rows(self) -> tuple[pd.DataFrame, Context]:
-        from greedyexp.runner.run_rows import rows_of
+        from greedyexp.runner.tables import rows_of
 
         self.load_plugins()
         # The plugins must belong to the same state.
@@ -91,7 +91,7 @@ class Run:
         return self._rows[1]
 
     def loaded(self) -> Run:
-        """Return the run itself, after its table is parsed; see ``run_rows.rows_of``."""
+        """Return the run itself, after its table is parsed; see ``tables.rows_of``."""
         _ = self._rows
         return self
 

@@ -20,7 +20,7 @@ from runner_lab import Laboratory
 from greedyexp import config as experiments
 from greedyexp import report, runner
 from greedyexp.core.errors import StorageError, UserError
-from greedyexp.runner import output
+from greedyexp.runner import rows
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.run_contents import read_run
 
@@ -201,12 +201,12 @@ def test_who_reads_during_a_run_sees_one_state(runs):
 @pytest.mark.parametrize("before", [True, False])
 def test_tables_that_change_their_form_are_replaced_whole(runs, monkeypatch, before):
     """A table is compressed from some size on, and a run may be killed while it replaces one."""
-    limits = (0, output.LARGE) if before else (output.LARGE, 0)
-    monkeypatch.setattr(output, "LARGE", limits[0])
+    limits = (0, rows.LARGE) if before else (rows.LARGE, 0)
+    monkeypatch.setattr(rows, "LARGE", limits[0])
     runs.complete(0.1)
     clean = runs.lab.folder / "clean"
     shutil.copytree(runs.results, clean)
-    monkeypatch.setattr(output, "LARGE", limits[1])
+    monkeypatch.setattr(rows, "LARGE", limits[1])
     seen, step = [], 14
     while _killed_at(step, runs, lambda: runs.complete(5.0)):
         seen.append(runs.noise())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -42,7 +43,6 @@ from greedyexp.runner.run_contents import Run, lacking, read_run
 from greedyexp.runner.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 # The script with the rows of a run.
