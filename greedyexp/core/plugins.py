@@ -54,7 +54,7 @@ _added: set[str] = set()
 _helpers: dict[Path, str] = {}
 
 
-def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -> None:
+def load_plugins(paths: Iterable[str | Path], *, stand_ins: Iterable[Part] = ()) -> None:
     """Import these Python files and all installed entry points, and publish their parts.
 
     Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal
@@ -65,7 +65,7 @@ def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -
     Parameters
     ----------
     paths : iterable of path
-    instead : iterable of Part
+    stand_ins : iterable of Part
         Parts that stand in for those of plugins which are not run. An installed plugin and the
         session of the user take precedence.
 
@@ -90,7 +90,7 @@ def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -
     def replaceable(known: Part) -> bool:
         return known.stands_in or id(known) in earlier
 
-    for part in instead:
+    for part in stand_ins:
         current = registry.lookup(part.kind, part.name)
         if current is None or current.shipped or replaceable(current):
             new.setdefault((part.kind, part.name), part)

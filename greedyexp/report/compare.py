@@ -26,7 +26,7 @@ from greedyexp.results.columns import same_in_other_units
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, replicates
 from greedyexp.results.successes import thresholds, trials
-from greedyexp.runner.files import ROW_SETTINGS
+from greedyexp.runner.digests import ROW_SETTINGS
 from greedyexp.runner.manifest import version_changes
 from greedyexp.runner.run_contents import Run
 from greedyexp.stats.direction import Direction

@@ -46,7 +46,7 @@ from greedyexp.results.records import (
 from greedyexp.results.text import title_text
 from greedyexp.runner.own_files import note_left_alone
 from greedyexp.runner.run_contents import Run, read_run
-from greedyexp.runner.run_folder import Replaced, RunFolder
+from greedyexp.runner.run_folder import Replaced, retried
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +100,7 @@ def draw(
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return RunFolder(folder).retry(lambda: _drawn(folder, out, keep, look or Look(), tell))
+        return _drawn(folder, out, keep, look or Look(), tell)
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -141,6 +141,7 @@ class Listed:
         return [self.name, self.given, self.texts]
 
 
+@retried
 def _drawn(
     folder: Path,
     out: Path | None,
@@ -173,7 +174,7 @@ def _drawn(
             if isinstance(error, ConfigError):
                 error.place = f"{entry}: {error.place}" if error.place else entry
             errors.append(error)
-    note_left_alone(kept.left)
+    note_left_alone(kept.left_alone)
     if errors:
         raise errors[0]
     return written

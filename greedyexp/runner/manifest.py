@@ -24,8 +24,8 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.experiment.stored_parts import described
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import SourceFile, surroundings
+from greedyexp.runner.digests import LIBRARIES, file_digest
 from greedyexp.runner.engine import Engine
-from greedyexp.runner.files import LIBRARIES, file_digest
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.plan import Census, Plan
 from greedyexp.runner.rows import write_tables

@@ -19,9 +19,8 @@ from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.messages import show
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
+from greedyexp.runner.digests import ROW_SETTINGS, installation, settings_digest
 from greedyexp.runner.engine import SerialEngine
-from greedyexp.runner.files import ROW_SETTINGS, settings_digest
-from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest, merged_runs, provenance, version_changes
 from greedyexp.runner.next_state import next_state, refuse_other_files

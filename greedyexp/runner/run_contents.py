@@ -18,7 +18,7 @@ from greedyexp.core.files import read_bytes, reason
 from greedyexp.core.run_files import CONFIG, MANIFEST, TIMINGS
 from greedyexp.core.stored import unzipped
 from greedyexp.core.trust import CodeNotRun, plugin_files
-from greedyexp.runner.files import content_digest, file_digest, settings_digest
+from greedyexp.runner.digests import content_digest, file_digest, settings_digest
 from greedyexp.runner.run_folder import RERUN_REMEDY, MixedRuns, Replaced, RunFolder
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Run:
             files = plugin_files(self.home.code, self.design.plugins, self.folder)
         except CodeNotRun as why:
             place, parts = str(self.home.find(MANIFEST)), self.manifest.get("parts")
-            load_plugins((), instead=stand_ins(self.design, parts, why, place))
+            load_plugins((), stand_ins=stand_ins(self.design, parts, why, place))
         else:
             load_plugins(files)
 
@@ -157,13 +157,13 @@ class Run:
         Replaced
             If a run has replaced the state since it was read.
         """
-        with self.home.switch():
+        with self.home.state_lock():
             self.require_current()
             yield
 
 
 def read_run(folder: Path) -> Run:
-    """Read files of a run folder that belong together. Call it inside ``RunFolder.retry``.
+    """Read files of a run folder that belong together. The caller is ``retried``.
 
     Raises
     ------

@@ -24,9 +24,8 @@ from greedyexp.experiment.design import DECIDED
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources, require_importable
+from greedyexp.runner.digests import ROW_SETTINGS, installation, parsed_settings
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine, results_of
-from greedyexp.runner.files import ROW_SETTINGS, parsed_settings
-from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
 from greedyexp.runner.next_state import next_state, refuse_other_files

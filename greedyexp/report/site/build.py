@@ -283,6 +283,6 @@ def _replacing(out: Path) -> Iterator[Path]:
             # An earlier version has not listed the files of its report.
             own = OwnFiles(out, MARK, {"report": contents})
             own.replace("report", __version__, contents)
-            note_left_alone(own.left)
+            note_left_alone(own.left_alone)
     except OSError as error:
         raise unwritable(out, error) from error

@@ -29,19 +29,14 @@ def index_page(
             {
                 **{
                     name: page.content[name]
-                    for name in ("name", "title", "profile", "paper", "shown", "part", "counts")
+                    for name in ("title", "profile", "paper", "shown", "part", "counts", "made")
                 },
                 "place": place,
                 # Where name and profile do not tell runs apart.
                 "folder": page.content["folder"]
                 if named[page.content["title"], page.content["profile"]] > 1
                 else "",
-                "finished": page.content["made"].get("finished", ""),
-                "commit": page.content["made"].get("commit", ""),
                 "changed": _changed(page),
-                "replicates": page.content["made"].get("replicates", {}),
-                "rows": page.content["rows"],
-                "seconds": page.content["made"].get("seconds"),
             }
             for place, page in pages.items()
         ],
