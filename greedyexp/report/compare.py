@@ -147,7 +147,9 @@ def _comparison(one: Run, other: Run) -> Comparison:
     for source in (one, other):
         require_rows(source)
     matched = Matched.of(one, other)
-    numbers = _numbers_of(matched)
+    numbers = [one for one in matched.measured if one.kind in ("number", "success")]
+    if not numbers:
+        raise _nothing(matched, "number")
     frames = [source.frame for source in matched.sources]
     rows = Aligned.of(matched, frames, [*matched.settings, *matched.records])
     old, new = (_by_label(source) for source in (one, other))
@@ -165,14 +167,6 @@ def _comparison(one: Run, other: Run) -> Comparison:
         _context=one.context,
         _limits=matched.limits(),
     )
-
-
-def _numbers_of(matched: Matched) -> list[Measured]:
-    """Return the numbers that both runs have."""
-    found = [one for one in matched.measured if one.kind in ("number", "success")]
-    if not found:
-        raise _nothing(matched, "number")
-    return found
 
 
 def _differences(matched: Matched, numbers: list[Measured], rows: Aligned) -> pd.DataFrame:

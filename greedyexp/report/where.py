@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from greedyexp.config.reading import read_text
+from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.listing import listed
 from greedyexp.experiment.messages import show

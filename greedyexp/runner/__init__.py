@@ -9,7 +9,7 @@
 - ``fingerprint``, ``code_version``: keys of replicates
 - ``journal``: storage of finished replicates
 - ``run_folder``, ``run_contents``, ``next_state``: the run folder and its states
-- ``files``, ``own_files``: digests, and which files a run has written
+- ``digests``, ``own_files``: digests, and which files a run has written
 - ``rows``, ``tables``, ``manifest``, ``manifest_content``: the contents of its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs

@@ -162,7 +162,7 @@ class OwnFiles:
     def begin(self, name: str, inputs: str, files: Mapping[str, str]) -> list[str]:
         """Record the files that a group will have.
 
-        If the process dies before ``settle``, the old files and the new ones both belong to
+        If the process dies before ``finish``, the old files and the new ones both belong to
         greedyexp, so that the next run completes the change.
 
         Parameters

@@ -1,5 +1,6 @@
 """A run makes again only the figures, tables and verdicts that have changed."""
 
+import inspect
 import json
 import shutil
 from pathlib import Path
@@ -43,13 +44,13 @@ class Runs:
         self.made: list[str] = []
         drawing = report.draw.__globals__["Drawing"]
         monkeypatch.setattr(drawing, "draw", self._noting(drawing.draw))
-        judge = report.verify.__globals__["_judged"]
+        judge = inspect.unwrap(report.verify).__globals__["_judged"]
 
         def judged(source):
             self.made.append("claims")
             return judge(source)
 
-        monkeypatch.setitem(report.verify.__globals__, "_judged", judged)
+        monkeypatch.setitem(inspect.unwrap(report.verify).__globals__, "_judged", judged)
 
     def _noting(self, draw):
         def drawn(drawing, one):

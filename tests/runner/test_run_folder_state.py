@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -232,7 +233,7 @@ def test_settings_that_nothing_can_be_read_from_are_a_sentence(runs, text):
 
 def test_verdicts_of_a_state_that_was_replaced_are_not_written(runs, monkeypatch):
     runs.complete(0.1)
-    judge = report.verify.__globals__["_judged"]
+    judge = inspect.unwrap(report.verify).__globals__["_judged"]
     replaced = []
 
     def slow(source):
@@ -242,7 +243,7 @@ def test_verdicts_of_a_state_that_was_replaced_are_not_written(runs, monkeypatch
             runs.complete(5.0)
         return found
 
-    monkeypatch.setitem(report.verify.__globals__, "_judged", slow)
+    monkeypatch.setitem(inspect.unwrap(report.verify).__globals__, "_judged", slow)
     (verdict,) = report.verify(runs.results).judged
     assert replaced
     assert verdict.verdict.value == "refuted"

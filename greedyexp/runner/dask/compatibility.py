@@ -188,8 +188,5 @@ def _located(file: str, folder: Path | None, cwd: Path) -> Path:
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
-    found = {
-        "greedyexp": greedyexp.__version__,
-        "Python": python_version(),
-    }
+    found = {"greedyexp": greedyexp.__version__, "Python": python_version()}
     return found | {name: version_of(name) or _ABSENT for name in packages}
