@@ -57,8 +57,7 @@ class LazyGroup(click.Group):
         if name not in self.modules:
             return None
         module, _, attribute = self.modules[name].partition(":")
-        found: click.Command = getattr(importlib.import_module(module), attribute or "command")
-        return found
+        return getattr(importlib.import_module(module), attribute or "command")
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0]

@@ -37,17 +37,14 @@ def note(sentence: str) -> None:
 
 def warn_unchecked(folder: Path) -> None:
     """Print a note on stderr if a run folder has no digests, or if its last run did not finish."""
-    from greedyexp.runner.run_contents import lacking
+    from greedyexp.runner.run_contents import unchecked
     from greedyexp.runner.run_folder import RunFolder
 
     home = RunFolder(folder)
     if home.unfinished:
         note(f"{folder}: {NOT_FINISHED}")
-    if missing := lacking(home.manifest()):
-        note(
-            f"{folder} has no {missing}, so it cannot be checked whether its files come from one"
-            " run."
-        )
+    if why := unchecked(folder, home.manifest()):
+        note(f"{why}.")
 
 
 def problems(table: Path, labels: Container[str] | None = None) -> list[str]:

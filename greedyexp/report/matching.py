@@ -17,7 +17,7 @@ from greedyexp.protocols.base import Measured
 from greedyexp.results.records import identity
 from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.rows import cell
-from greedyexp.runner.run_contents import Run, lacking
+from greedyexp.runner.run_contents import Run, unchecked
 from greedyexp.runner.tables import refuse_damaged
 
 
@@ -104,11 +104,8 @@ class Matched:
                 found.append(f"{source.folder} has only {source.context.part}")
             if not source.manifest:
                 found.append(f"{source.folder} has no manifest.json, so its versions are not known")
-            elif missing := lacking(source.manifest):
-                found.append(
-                    f"{source.folder} has no {missing}, so it cannot be checked whether its files"
-                    " come from one run"
-                )
+            elif why := unchecked(source.folder, source.manifest):
+                found.append(why)
         points = _combinations([source.frame for source in self.sources], self.settings)
         for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
             own = np.setdiff1d(mine, others)

@@ -202,6 +202,13 @@ def lacking(manifest: dict[str, Any]) -> str:
     return "" if isinstance(manifest.get("digests"), dict) else f"digests in its {MANIFEST}"
 
 
+def unchecked(folder: Path, manifest: dict[str, Any]) -> str:
+    """Return why it cannot be checked whether the files of a folder come from one run, or ''."""
+    missing = lacking(manifest)
+    why = "so it cannot be checked whether its files come from one run"
+    return f"{folder} has no {missing}, {why}" if missing else ""
+
+
 def _refuse_mixed_runs(run: Run) -> None:
     """Raise ``MixedRuns`` if the digests in the manifest, if any, do not match the files."""
     if lacking(run.manifest):
