@@ -25,7 +25,6 @@ from greedyexp.core.trust import CodeNotRun
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols.base import Measured
 from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.look import Look
@@ -193,7 +192,8 @@ class Drawing:
 
     def __init__(self, source: Run, kept: KeptFiles | None, look: Look):
         self._source, self._kept, self._look = source, kept, look
-        self._measured = _measured(source.design)
+        # Figures that do not need the columns of a missing plugin are still drawn.
+        self._measured = source.design.known_measured
         self._keys = [one.name for one in self._measured if one.apart]
         self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
 
@@ -280,14 +280,6 @@ def _chosen(found: list[Listed], look: Look) -> list[Listed]:
     return [
         one for one in found if (tables if one.kind == "table" else one.name_of_file in figures)
     ]
-
-
-def _measured(design: Design) -> list[Measured]:
-    """Return the columns of the protocol."""
-    # If the protocol no longer exists or was edited, figures that do not need it are still drawn.
-    with contextlib.suppress(ConfigError):
-        return design.measured
-    return []
 
 
 def listed(design: Design) -> list[Listed]:
