@@ -97,8 +97,7 @@ def build(
     templates = _templates()
     folders = run_folders(path)
     _refuse_other_files(out, folders)
-    from greedyexp.report.site.comparison_page import comparison_page
-    from greedyexp.report.site.index_page import index_page
+    from greedyexp.report.site.several_runs import comparison_page, index_page
 
     def run(place: str, page: RunPage) -> dict[str, bytes]:
         # The index must not fail for one of its lines.
