@@ -96,8 +96,8 @@ def status(folder: Path) -> FolderStatus:
     ConfigError, PluginError
         If there is a journal but the experiment can no longer be loaded.
     """
-    home = RunFolder(folder)
-    manifest = checked_manifest(home)
+    home = RunFolder(Path(folder))
+    folder, manifest = home.path, checked_manifest(home)
     if home.has_journal and not _known_complete(folder, manifest):
         try:
             return _from_journal(home, manifest)

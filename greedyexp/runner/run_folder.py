@@ -273,7 +273,7 @@ def retried(
 
     @wraps(read)
     def repeated(folder: Path, *args: Given.args, **options: Given.kwargs) -> Result:
-        home, attempts, deadline = RunFolder(folder), 0, time.monotonic() + _PATIENCE
+        home, attempts, deadline = RunFolder(Path(folder)), 0, time.monotonic() + _PATIENCE
         while True:
             attempts, before = attempts + 1, home.snapshot()
             try:
