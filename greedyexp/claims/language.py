@@ -99,8 +99,7 @@ def evaluate(expression: Expression, columns: Mapping[Column, Any]) -> Value:
         case Column():
             numbers = columns[expression]
     # [()] turns an array without dimensions into a scalar.
-    value: Value = np.asarray(numbers, dtype=float)[()]
-    return value
+    return np.asarray(numbers, dtype=float)[()]
 
 
 def leaves(*expressions: Expression) -> set[Column]:

@@ -1,6 +1,6 @@
 """The command line.
 
-- ``app``, ``lazy``, ``options``: the command, its subcommands and shared options
+- ``app``, ``options``: the command, its subcommands and shared options
 - ``process``, ``failures``: signals, standard streams, error messages and exit codes
 - ``plan``, ``summaries``, ``text``: words and tables that commands print
 - ``completion``: names that a shell completes
@@ -42,7 +42,8 @@ def main(args: Sequence[str] | None = None) -> int:
         try:
             if own:
                 gc.set_threshold(*_COLLECT_AFTER)
-                warnings.formatwarning = _warning_line
+                # The place in the code says nothing to users.
+                warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"
                 process.open_missing()
             # Imported here because a signal may arrive during the import.
             from greedyexp.cli.app import answer
@@ -59,17 +60,6 @@ def main(args: Sequence[str] | None = None) -> int:
         # The exit need not search all objects for cycles.
         gc.freeze()
     return code
-
-
-def _warning_line(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
-    """Return a warning without the place in the code, which says nothing to users."""
-    return f"Warning: {message}\n"
 
 
 __all__ = ["main"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from greedyexp import __version__
 from greedyexp.cli import failures, process
-from greedyexp.cli.lazy import LazyGroup
 from greedyexp.cli.options import shared
+from greedyexp.core.errors import did_you_mean
 
 COMMANDS = (
     *("run", "merge", "plot", "verify", "status", "explain", "replay", "compare"),
@@ -32,6 +34,36 @@ Exit codes:
        are kept; the same command continues)
   141  output was closed early, for example by `| head`
 """
+
+
+class LazyGroup(click.Group):
+    """A group of commands whose modules are imported on first use.
+
+    Parameters
+    ----------
+    modules : dict of str to str
+        Module of each command, in the order of the help text. The attribute ``command`` of the
+        module is the command, unless another name follows after a colon.
+    """
+
+    def __init__(self, *args: Any, modules: dict[str, str] | None = None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.modules = modules or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.modules:
+            return None
+        module, _, attribute = self.modules[name].partition(":")
+        return getattr(importlib.import_module(module), attribute or "command")
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{name}'. {did_you_mean(name, self.modules)}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
@@ -69,12 +101,12 @@ def answer(args: Sequence[str] | None = None) -> int:
                 greedyexp.invoke(ctx)
         except click.exceptions.Exit as ended:
             return ended.exit_code
-        except click.ClickException as error:
+        except Exception as error:
             try:
+                if not isinstance(error, click.ClickException):
+                    return failures.report(error, with_traceback=settings["traceback"])
                 error.show()
             except OSError as trouble:
                 return process.lost(trouble)
             return error.exit_code
-        except Exception as error:
-            return failures.report_or_lose(error, with_traceback=settings["traceback"])
         return failures.DONE

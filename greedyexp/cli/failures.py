@@ -59,14 +59,6 @@ def report(
     return _INTERNAL_ERROR
 
 
-def report_or_lose(error: Exception, *, with_traceback: bool) -> int:
-    """Report an error. If that fails, report that the output cannot be written."""
-    try:
-        return report(error, with_traceback=with_traceback)
-    except OSError as trouble:
-        return process.lost(trouble)
-
-
 def each(ctx: click.Context, items: Iterable[Item], action: Callable[[Item], object]) -> int:
     """Apply an action to every item and report errors.
 

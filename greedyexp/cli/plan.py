@@ -71,7 +71,7 @@ def unused_profile(ctx: click.Context, source: str | Path) -> list[str]:
     source : str or Path
         A valid config.
     """
-    from greedyexp.config.reading import read_file
+    from greedyexp.config.document import read_file
 
     profile = ctx.params["profile"]
     chosen = ctx.get_parameter_source("profile") is click.core.ParameterSource.COMMANDLINE

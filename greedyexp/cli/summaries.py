@@ -17,7 +17,6 @@ from greedyexp.core.listing import count
 from greedyexp.stats.level import percent
 
 if TYPE_CHECKING:
-    from greedyexp.claims.decisions import JudgedTest
     from greedyexp.claims.evaluation import JudgedClaim
     from greedyexp.report import Verified
 
@@ -38,17 +37,14 @@ def note(sentence: str) -> None:
 
 def warn_unchecked(folder: Path) -> None:
     """Print a note on stderr if a run folder has no digests, or if its last run did not finish."""
-    from greedyexp.runner.run_contents import lacking
+    from greedyexp.runner.run_contents import unchecked
     from greedyexp.runner.run_folder import RunFolder
 
     home = RunFolder(folder)
     if home.unfinished:
         note(f"{folder}: {NOT_FINISHED}")
-    if missing := lacking(home.manifest()):
-        note(
-            f"{folder} has no {missing}, so it cannot be checked whether its files come from one"
-            " run."
-        )
+    if why := unchecked(folder, home.manifest()):
+        note(f"{why}.")
 
 
 def problems(table: Path, labels: Container[str] | None = None) -> list[str]:
@@ -138,7 +134,9 @@ def report(judged: JudgedClaim) -> str:
         else:
             assert test.confidence is not None
             level = percent(test.confidence)
-            rows.append(("estimate", _against_boundary(test)))
+            numbers = [words.number_words(test.estimate)]
+            numbers += [] if test.boundary is None else [words.number_words(test.boundary)]
+            rows.append(("estimate", " against ".join(numbers)))
             rows.append(("interval", f"{words.interval_words(test)} at {level}"))
             failed = words.outcome_words(test)
             trials = f"{test.trials} per point{words.splits_words(test)}"
@@ -150,13 +148,3 @@ def report(judged: JudgedClaim) -> str:
     rows += [("quote" if not index else "", line) for index, line in enumerate(quote)]
     rows += [("place", claim.place)] if claim.place else []
     return f"{head}\n{table(rows, indent='  ')}"
-
-
-def _against_boundary(test: JudgedTest) -> str:
-    """Return words such as ``-0.93 against 0``."""
-    from greedyexp.claims.report import number_words
-
-    estimate = number_words(test.estimate)
-    return (
-        estimate if test.boundary is None else f"{estimate} against {number_words(test.boundary)}"
-    )

@@ -1,7 +1,6 @@
 """Reading and checking experiment files.
 
-document    documents with places, and cursors that collect errors
-reading     YAML as such documents
+document    YAML as documents with places, and cursors that collect errors
 sections    entries, parameters and sweeps, and checks that hold for any part
 data        blocks of data, with the points of their sweep
 rules       checks of data against the needs of parts

@@ -22,7 +22,7 @@ from greedyexp.config.algorithms import (
 from greedyexp.config.claims import Choice, Values, read_claims, values_of
 from greedyexp.config.data import read_data
 from greedyexp.config.displays import check_displays, read_displays
-from greedyexp.config.document import Document, Node, document_of
+from greedyexp.config.document import Document, Node, document_of, read_file
 from greedyexp.config.only import keep_only
 from greedyexp.config.patches import (
     Override,
@@ -32,7 +32,6 @@ from greedyexp.config.patches import (
     options,
     parse_override,
 )
-from greedyexp.config.reading import read_file
 from greedyexp.config.rules import (
     check_columns,
     check_predictions,

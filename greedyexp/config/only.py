@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from greedyexp.config.reading import read_text
+from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.experiment.messages import listing, show
 from greedyexp.experiment.model import Experiment

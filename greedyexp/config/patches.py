@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from greedyexp.config.document import Document, Node, Place
-from greedyexp.config.reading import read_text
+from greedyexp.config.document import Document, Node, Place, read_text
 from greedyexp.config.sections import entry_at, read_entries
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import KINDS

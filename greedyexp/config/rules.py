@@ -77,16 +77,9 @@ TRAITS = {
 def _check_trait(who: str, name: str, data: Data, node: Node, remedy: str = "") -> None:
     """Report the first block of data without a trait; ``who`` is the subject of the message."""
     trait = TRAITS.get(name, Trait(f"the trait '{name}'", "does not have it"))
-    for block in data.blocks:
-        if trait.unless:
-            where = _where([trait.unless in traits for traits in block.traits], block)
-        else:
-            where = _where([name not in traits for traits in block.traits], block)
-        if where is not None:
-            node.add(
-                f"{who} needs {trait.needed} but {block.named} {trait.lacking}{where}.", remedy
-            )
-            return
+    lacks = _maker(trait.unless, data) if trait.unless else _maker(name, data, without=True)
+    if lacks:
+        node.add(f"{who} needs {trait.needed} but {lacks[0]} {trait.lacking}{lacks[1]}.", remedy)
 
 
 def _where(concerned: list[bool], block: Block) -> str | None:
@@ -97,10 +90,10 @@ def _where(concerned: list[bool], block: Block) -> str | None:
     return "" if len(points) == len(block.points) else f" at {describe(points[0], block.swept)}"
 
 
-def _maker(trait: str, data: Data) -> tuple[str, str] | None:
-    """Return the first block that provides a trait, and at which points (empty for all)."""
+def _maker(trait: str, data: Data, *, without: bool = False) -> tuple[str, str] | None:
+    """Return the first block with or without a trait, and at which points (empty for all)."""
     for block in data.blocks:
-        where = _where([trait in traits for traits in block.traits], block)
+        where = _where([(trait in traits) != without for traits in block.traits], block)
         if where is not None:
             return block.named, where
     return None

@@ -4,6 +4,7 @@ part       what all kinds of parts have in common
 parts      the kinds of parts: generators, algorithms, protocols, metrics, figures, tables
 registry   their registration by decorators and their retrieval by name
 plugins    import of plugin files and entry points
+parsed_sources  syntax and imports of Python sources, kept between processes
 reading    files and variables that the code of users reads
 trust      whether the plugins in a run folder may be imported
 shipped    the configs that come with greedyexp

@@ -7,7 +7,6 @@ which misses edits within one second.
 
 from __future__ import annotations
 
-import ast
 import faulthandler
 import hashlib
 import importlib
@@ -15,9 +14,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -33,6 +31,7 @@ import greedyexp
 from greedyexp.core import reading, registry
 from greedyexp.core.errors import PluginError, last_line, message_of, place
 from greedyexp.core.packages import installed_plugins
+from greedyexp.core.parsed_sources import parsed
 from greedyexp.core.part import Part
 from greedyexp.core.trust import require_agreed
 
@@ -55,7 +54,7 @@ _added: set[str] = set()
 _helpers: dict[Path, str] = {}
 
 
-def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -> None:
+def load_plugins(paths: Iterable[str | Path], *, stand_ins: Iterable[Part] = ()) -> None:
     """Import these Python files and all installed entry points, and publish their parts.
 
     Entry points belong to the group ``greedyexp.plugins``. Files with equal contents and equal
@@ -66,7 +65,7 @@ def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -
     Parameters
     ----------
     paths : iterable of path
-    instead : iterable of Part
+    stand_ins : iterable of Part
         Parts that stand in for those of plugins which are not run. An installed plugin and the
         session of the user take precedence.
 
@@ -91,7 +90,7 @@ def load_plugins(paths: Iterable[str | Path], *, instead: Iterable[Part] = ()) -
     def replaceable(known: Part) -> bool:
         return known.stands_in or id(known) in earlier
 
-    for part in instead:
+    for part in stand_ins:
         current = registry.lookup(part.kind, part.name)
         if current is None or current.shipped or replaceable(current):
             new.setdefault((part.kind, part.name), part)
@@ -157,8 +156,11 @@ def _read(path: Path) -> dict[Path, bytes]:
         file = waiting.pop()
         if file not in found:
             found[file] = file.read_bytes()
-            for module, names in _imports(found[file]):
-                waiting.extend(files_of(file.parent, module.split("."), names))
+            # Python says what is wrong with a source when it is imported.
+            with suppress(SyntaxError, ValueError):
+                for one in parsed(importlib.util.decode_source(found[file])).imports:
+                    if one.module:
+                        waiting.extend(files_of(file.parent, one.module.split("."), one.names))
             waiting.extend(reading.files_read(file))
     return found
 
@@ -172,22 +174,6 @@ def _identity(path: Path, files: dict[Path, bytes]) -> str:
     noted = [f"{reading.variables_read(file)} {reading.modules_imported(file)}" for file in files]
     digest.update("\n".join(sorted(noted)).encode())
     return digest.hexdigest()
-
-
-@lru_cache
-def _imports(content: bytes) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the modules that a source imports, each with the names that it imports from them."""
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
-        return []
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found += [(alias.name, ()) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.append((node.module, tuple(alias.name for alias in node.names)))
-    return found
 
 
 def files_of(folder: Path, parts: list[str], names: tuple[str, ...]) -> Iterator[Path]:

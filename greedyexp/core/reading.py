@@ -73,29 +73,18 @@ class _Read(NamedTuple):
     code : Path
         File of the code.
     line : int
-    file : Path or None
-    variable : str
-        Its name, or ''.
-    module : str
-        The name of an imported module, or ''.
+    kind : {"file", "variable", "module"}
+    name : str
     """
 
     code: Path
     line: int
-    file: Path | None = None
-    variable: str = ""
-    module: str = ""
+    kind: str
+    name: str
 
 
-class _Noted(NamedTuple):
-    """Files, variables and modules that a module has read while it was imported."""
-
-    files: set[Path]
-    variables: set[str]
-    modules: set[str]
-
-
-_noted: defaultdict[Path, _Noted] = defaultdict(lambda: _Noted(set(), set(), set()))
+# Kinds and names of what a module has read while it was imported.
+_noted: defaultdict[Path, set[tuple[str, str]]] = defaultdict(set)
 # What is done with a read, and the earliest time of a file that was made meanwhile.
 _react: Callable[[_Read], None] | None = None
 _since = 0.0
@@ -104,18 +93,21 @@ _refused: PluginError | None = None
 
 def files_read(code: Path) -> set[Path]:
     """Return the files that a module has read while it was imported, as far as they exist."""
-    return {file for file in _noted[code].files if file.is_file()} if code in _noted else set()
+    return {file for file in map(Path, _names_of("file", code)) if file.is_file()}
 
 
 def variables_read(code: Path) -> dict[str, str]:
     """Return hashes of the variables that a module has read while it was imported, by name."""
-    names = sorted(_noted[code].variables) if code in _noted else []
-    return {name: variable_hash(name) for name in names}
+    return {name: variable_hash(name) for name in _names_of("variable", code)}
 
 
 def modules_imported(code: Path) -> list[str]:
     """Return the modules that a module has imported meanwhile, but for import statements."""
-    return sorted(_noted[code].modules) if code in _noted else []
+    return _names_of("module", code)
+
+
+def _names_of(kind: str, code: Path) -> list[str]:
+    return sorted(name for noted, name in _noted.get(code, ()) if noted == kind)
 
 
 def variable_hash(name: str) -> str:
@@ -132,17 +124,7 @@ def forget(code: Path) -> None:
 @contextmanager
 def noting() -> Iterator[None]:
     """Note what modules of users read inside a ``with`` block, in which a plugin is imported."""
-
-    def note(read: _Read) -> None:
-        noted = _noted[read.code]
-        if read.file is not None:
-            noted.files.add(read.file)
-        elif read.module:
-            noted.modules.add(read.module)
-        else:
-            noted.variables.add(read.variable)
-
-    with _reacting(note, time.time()):
+    with _reacting(lambda read: _noted[read.code].add((read.kind, read.name)), time.time()):
         yield
 
 
@@ -167,16 +149,18 @@ def refusing(
 
     def refuse(read: _Read) -> None:
         global _refused
-        if read.file in files or read.variable in variables:
-            return
-        what = f"reads {read.file or f'the environment variable {read.variable}'}"
-        if read.module:
+        if read.kind == "file":
+            known, what = Path(read.name) in files, "reads"
+        elif read.kind == "variable":
+            known, what = read.name in variables, "reads the environment variable"
+        else:
             # Other modules count by their files.
-            if packages >= {*_installed_with(read.module)}:
-                return
-            what = f"imports the package {read.module}"
+            known, what = packages >= {*_installed_with(read.name)}, "imports the package"
+        if known:
+            return
         _refused = PluginError(
-            f"the plugin {what} while rows are computed, so a change would not be noticed.",
+            f"the plugin {what} {read.name} while rows are computed, so a change would not be"
+            " noticed.",
             place=place(str(read.code), read.line),
             remedy="Do so when the plugin is imported, at the top of the file: then it counts for"
             " the rows. A generator can name its data files in `reads`.",
@@ -270,10 +254,9 @@ def _file(path: str) -> None:
         own = os.path.dirname(os.path.realpath(_file_of(frame))) + os.sep
         foreign = is_installed(path) or (not path.startswith(own) and _is_foreign(path, loading))
         if stat.S_ISREG(state.st_mode) and state.st_ctime <= _since and not foreign:
-            file = Path(path)
             if loading:
-                forget(file)
-            _tell(frame, file)
+                forget(Path(path))
+            _tell(frame, "file", path)
 
 
 def _is_stored_bytecode(path: str) -> bool:
@@ -295,7 +278,7 @@ def _telling(load: Callable[..., Any]) -> Callable[..., Any]:
         if _react is not None and not relative:
             frame = sys._getframe(1)
             if _is_users(frame) and not _is_stated(frame):
-                _tell(frame, module=name)
+                _tell(frame, "module", name)
         return module
 
     return telling
@@ -315,10 +298,9 @@ def _installed_with(module: str) -> tuple[str, ...]:
     return distributions_of(module) if installed else ()
 
 
-def _tell(frame: FrameType, file: Path | None = None, variable: str = "", module: str = "") -> None:
+def _tell(frame: FrameType, kind: str, name: str) -> None:
     if _react is not None:
-        code = Path(os.path.realpath(_file_of(frame)))
-        _react(_Read(code, frame.f_lineno, file, variable, module))
+        _react(_Read(Path(os.path.realpath(_file_of(frame))), frame.f_lineno, kind, name))
 
 
 def _reader() -> tuple[FrameType, bool] | None:
@@ -352,7 +334,7 @@ def _variable(name: str) -> None:
     if frame is None or name in _SESSION or name in THREADS:
         return
     if _copying != (frame.f_code, frame.f_lasti):
-        _tell(frame, variable=name)
+        _tell(frame, "variable", name)
 
 
 def _copy() -> None:

@@ -283,6 +283,23 @@ class Estimator(BaseEstimator):
         check_sizes(problem)
         return problem
 
+    def _checked(self, X: Any, y: Any, **of_response: Any) -> Any:
+        """Return the arrays of a fit, as scikit-learn checks them; a dense X may have any floats.
+
+        ``of_response`` are further arguments of ``validate_data``.
+        """
+        return validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr" if self._takes_sparse else False,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=is_sparse(X),
+            ensure_min_samples=2,
+            **of_response,
+        )
+
     def _linear(self, X: Any) -> np.ndarray:
         """Return X coef^T + intercept, (n,) or (n, r)."""
         check_is_fitted(self)

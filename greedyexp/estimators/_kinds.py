@@ -8,10 +8,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
 
 from greedyexp.estimators._base import Estimator, table_errors
-from greedyexp.problems.checks import is_sparse
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -43,18 +41,7 @@ class Regressor(RegressorMixin, Estimator):
             If the estimate lacks the certificate of its algorithm.
         """
         with table_errors(X, y):
-            design, response = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr" if self._takes_sparse else False,
-                dtype=np.float64,
-                order="C",
-                ensure_all_finite=is_sparse(X),
-                multi_output=self.multi_output,
-                y_numeric=True,
-                ensure_min_samples=2,
-            )
+            design, response = self._checked(X, y, multi_output=self.multi_output, y_numeric=True)
             self._learn(design, response, weights=sample_weight)
         coef, intercept = self.solution_.coef, self.solution_.intercept
         if response.ndim == 1:
@@ -96,16 +83,7 @@ class Classifier(ClassifierMixin, Estimator):
             If the estimate lacks the certificate of its algorithm.
         """
         with table_errors(X):
-            design, labels = validate_data(
-                self,
-                X,
-                y,
-                accept_sparse="csr" if self._takes_sparse else False,
-                dtype=np.float64,
-                order="C",
-                ensure_all_finite=is_sparse(X),
-                ensure_min_samples=2,
-            )
+            design, labels = self._checked(X, y)
             check_classification_targets(labels)
             self.classes_, codes = np.unique(labels, return_inverse=True)
             if len(self.classes_) > 2:

@@ -188,10 +188,7 @@ class Design:
                 sources.append(Source(part, params, swept, where))
         if not sources:
             return INDEPENDENT
-        measured: list[Measured] = []
-        # A plugin may be missing. Its columns are then unknown.
-        with suppress(ConfigError):
-            measured = self.measured
+        measured = self.known_measured
         held_out = {column.name: column.held_out for column in measured}
         shares = frozenset(column.name for column in measured if column.share_of_rows)
         return Resampling(tuple(sources), held_out, shares)
@@ -252,6 +249,16 @@ class Design:
         except ValueError as error:
             reason = message_of(error).rstrip(".")
             raise ConfigError(f"impossible parameters of protocol '{name}': {reason}.") from None
+
+    @property
+    def known_measured(self) -> list[Measured]:
+        """The columns that the protocol gives.
+
+        None if a plugin of the run is missing, or the protocol was edited since.
+        """
+        with suppress(ConfigError):
+            return self.measured
+        return []
 
 
 def design_of(settings: Mapping[str, Any], profile: str = "") -> Design:

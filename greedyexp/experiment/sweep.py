@@ -196,9 +196,7 @@ def names_in(mapping: Any) -> set[str]:
     return set(mapping).union(*axes_of(mapping.get("sweep"))) - {"sweep"}
 
 
-def read_sweep(
-    sweep: Any, keys: Keys = ("sweep",), part: Part | None = None
-) -> tuple[list[Axis], list[Mistake]]:
+def read_sweep(sweep: Any, part: Part | None = None) -> tuple[list[Axis], list[Mistake]]:
     """Return the axes of a ``sweep:``, and its mistakes.
 
     The values are neither computed nor read.
@@ -207,11 +205,10 @@ def read_sweep(
     ----------
     sweep : object
         The value as written; None if there is none.
-    keys : tuple of str or int
-        Key path of the sweep.
     part : Part, optional
         The part whose parameters are swept. If None, any name is accepted.
     """
+    keys: Keys = ("sweep",)
     if not isinstance(sweep, Mapping):
         wrong = (keys, f"sweep must be a mapping, but is {show(sweep)}.", "")
         return [], [] if sweep is None else [wrong]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.config.run_names import changes
 from greedyexp.core import registry
@@ -25,7 +26,7 @@ from greedyexp.results.columns import same_in_other_units
 from greedyexp.results.context import Context
 from greedyexp.results.records import failed_rows, replicates
 from greedyexp.results.successes import thresholds, trials
-from greedyexp.runner.files import ROW_SETTINGS
+from greedyexp.runner.digests import ROW_SETTINGS
 from greedyexp.runner.manifest import version_changes
 from greedyexp.runner.run_contents import Run
 from greedyexp.stats.direction import Direction
@@ -34,7 +35,6 @@ from greedyexp.stats.multiplicity import holm
 from greedyexp.stats.two_samples import difference_of_means, difference_of_proportions
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 # A failure of a replicate is compared as an event of its own.
@@ -147,7 +147,9 @@ def _comparison(one: Run, other: Run) -> Comparison:
     for source in (one, other):
         require_rows(source)
     matched = Matched.of(one, other)
-    numbers = _numbers_of(matched)
+    numbers = [one for one in matched.measured if one.kind in ("number", "success")]
+    if not numbers:
+        raise _nothing(matched, "number")
     frames = [source.frame for source in matched.sources]
     rows = Aligned.of(matched, frames, [*matched.settings, *matched.records])
     old, new = (_by_label(source) for source in (one, other))
@@ -167,18 +169,8 @@ def _comparison(one: Run, other: Run) -> Comparison:
     )
 
 
-def _numbers_of(matched: Matched) -> list[Measured]:
-    """Return the numbers that both runs have."""
-    found = [one for one in matched.measured if one.kind in ("number", "success")]
-    if not found:
-        raise _nothing(matched, "number")
-    return found
-
-
 def _differences(matched: Matched, numbers: list[Measured], rows: Aligned) -> pd.DataFrame:
     """Return the lines of ``Comparison.differences``."""
-    import pandas as pd
-
     tables = [_compared(rows, numbers)]
     frames = [replicates(source.frame) for source in matched.sources]
     if any(failed_rows(frame).any() for frame in frames):
@@ -203,8 +195,6 @@ def _nothing(matched: Matched, what: str) -> ConfigError:
 
 def _compared(rows: Aligned, columns: list[Measured]) -> pd.DataFrame:
     """Return a line for each group of rows and each number."""
-    import pandas as pd
-
     found = []
     for column in columns:
         values = [_values(frame, column) for frame in rows.frames]
@@ -219,8 +209,6 @@ def _compared(rows: Aligned, columns: list[Measured]) -> pd.DataFrame:
 
 def _changed(matched: Matched, rows: Aligned) -> pd.DataFrame:
     """Return the paired values that differ by more than rounding."""
-    import pandas as pd
-
     keys = [*rows.keys, "replicate"]
     columns = [*keys, "column", "value_a", "value_b", "difference"]
     lines: list[tuple[Any, ...]] = []
@@ -280,8 +268,6 @@ def _contrast(x: np.ndarray, y: np.ndarray, kind: str, paired: bool) -> tuple[An
 
 def _thresholds(one: Run, other: Run) -> pd.DataFrame:
     """Return the thresholds of both runs by the figures and tables of the first."""
-    import pandas as pd
-
     found = []
     for of, success, direction in success_curves(one):
         both = [threshold_table(source, of, success, direction) for source in (one, other)]
@@ -342,8 +328,6 @@ def success_curves(source: Run) -> list[tuple[str, Mapping[str, str], Direction 
 
 def _verdicts(one: Run, other: Run) -> pd.DataFrame:
     """Return the verdicts of both runs on the claims that they share."""
-    import pandas as pd
-
     found = []
     for source in (one, other):
         source.load_plugins()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from greedyexp.figures._plot.layers import chart
 from greedyexp.figures._plot.methods import method_styles
 from greedyexp.figures._plot.panels import Panels, inside
@@ -17,7 +19,6 @@ from greedyexp.results.words import axis_label
 from greedyexp.stats.level import ALPHA, INTERVAL
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, PluginError, UserError, last_line, message_of
 from greedyexp.core.parts import Display
@@ -23,7 +25,6 @@ from greedyexp.core.trust import CodeNotRun
 from greedyexp.experiment.design import Design, by_stem
 from greedyexp.experiment.messages import dotted
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.protocols.base import Measured
 from greedyexp.report.figure_notes import metadata, note_of
 from greedyexp.report.kept import KeptFiles
 from greedyexp.report.look import Look
@@ -44,10 +45,9 @@ from greedyexp.results.records import (
 from greedyexp.results.text import title_text
 from greedyexp.runner.own_files import note_left_alone
 from greedyexp.runner.run_contents import Run, read_run
-from greedyexp.runner.run_folder import Replaced, RunFolder
+from greedyexp.runner.run_folder import Replaced, retried
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -99,7 +99,7 @@ def draw(
         If a figure or a table of a plugin fails or has a wrong result; the error names the line.
     """
     try:
-        return RunFolder(folder).retry(lambda: _drawn(folder, out, keep, look or Look(), tell))
+        return _drawn(folder, out, keep, look or Look(), tell)
     except UserError as error:
         if str(folder) not in (error.place or ""):
             error.place = ": ".join([str(folder), *([error.place] if error.place else [])])
@@ -140,6 +140,7 @@ class Listed:
         return [self.name, self.given, self.texts]
 
 
+@retried
 def _drawn(
     folder: Path,
     out: Path | None,
@@ -172,7 +173,7 @@ def _drawn(
             if isinstance(error, ConfigError):
                 error.place = f"{entry}: {error.place}" if error.place else entry
             errors.append(error)
-    note_left_alone(kept.left)
+    note_left_alone(kept.left_alone)
     if errors:
         raise errors[0]
     return written
@@ -191,22 +192,23 @@ class Drawing:
 
     def __init__(self, source: Run, kept: KeptFiles | None, look: Look):
         self._source, self._kept, self._look = source, kept, look
-        self._measured = _measured(source.design)
+        # Figures that do not need the columns of a missing plugin are still drawn.
+        self._measured = source.design.known_measured
         self._keys = [one.name for one in self._measured if one.apart]
         self._settings, self._sized = settings_of(source.frame), with_sizes(source.frame)
 
     def draw(self, one: Listed) -> list[Path]:
         """Draw one figure or write one table; return its files but for those of the user."""
         assert self._kept is not None
-        contents = self._written(one) if one.kind == "table" else self._drawn(one)
+        if one.kind == "table":
+            from greedyexp.tables._output import table_files
+
+            table = self.table(one)
+            contents = table_files(table, table.attrs["title"])
+        else:
+            contents = self._drawn(one)
         files = {f"{one.stem}.{suffix}": content for suffix, content in contents.items()}
         return self._kept.write(one.stem, one.settings, files)
-
-    def _written(self, one: Listed) -> dict[str, bytes]:
-        from greedyexp.tables._output import table_files
-
-        table = self.table(one)
-        return table_files(table, table.attrs["title"])
 
     def _drawn(self, one: Listed) -> dict[str, bytes]:
         from greedyexp.figures._plot.typeset import typeset
@@ -214,7 +216,7 @@ class Drawing:
         source, look = self._source, self._look
         note = note_of(source, one.texts.get("caption", ""), look.options(one.name_of_file))
         with self.picture(one) as picture:
-            below = _note_below(picture)
+            below = " ".join(picture.get_supxlabel().split())
             typeset(picture)
             if look.style == "paper":
                 # A journal prints the note in the caption.
@@ -223,8 +225,6 @@ class Drawing:
 
     def table(self, one: Listed) -> pd.DataFrame:
         """Return one table, with its title in ``attrs``."""
-        import pandas as pd
-
         part = registry.find("table", one.name)
         with _plugin_guarded(part):
             params = self._params(part, one)
@@ -282,14 +282,6 @@ def _chosen(found: list[Listed], look: Look) -> list[Listed]:
     ]
 
 
-def _measured(design: Design) -> list[Measured]:
-    """Return the columns of the protocol."""
-    # If the protocol no longer exists or was edited, figures that do not need it are still drawn.
-    with contextlib.suppress(ConfigError):
-        return design.measured
-    return []
-
-
 def listed(design: Design) -> list[Listed]:
     """Return the figures, then the tables."""
     kinds: tuple[Literal["figure", "table"], ...] = ("figure", "table")
@@ -298,11 +290,6 @@ def listed(design: Design) -> list[Listed]:
         for kind in kinds
         for index, (stem, (name, given)) in enumerate(by_stem(design.drawn(kind)).items())
     ]
-
-
-def _note_below(picture: Figure) -> str:
-    """Return the note below the panels of a figure."""
-    return " ".join(picture.get_supxlabel().split())
 
 
 @contextlib.contextmanager

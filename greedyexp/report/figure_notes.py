@@ -16,7 +16,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.core.files import read_bytes, reason
 from greedyexp.core.stored import load_json
 from greedyexp.runner.run_contents import Run, read_run
-from greedyexp.runner.run_folder import RunFolder, folders
+from greedyexp.runner.run_folder import RunFolder, folders, retried
 
 _FORMATS = (".png", ".pdf")
 _MARK = "greedyexp "
@@ -146,7 +146,7 @@ def run_of(figure: Path) -> Path:
 
 def _has_rows(folder: Path, digest: str) -> bool:
     try:
-        opened: Run = RunFolder(folder).retry(lambda: read_run(folder))
+        opened = retried(read_run)(folder)
     except StorageError:
         return False
     return opened.digests["table"] == digest

@@ -7,19 +7,15 @@ Without the record, everything is made again.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from greedyexp.core.files import make_folder
-from greedyexp.core.packages import installed_plugins, version_of
 from greedyexp.core.run_files import CLAIMS
 from greedyexp.experiment.design import by_stem
-from greedyexp.runner.files import package_digest
+from greedyexp.runner.digests import content_digest, data_digest, installation
 from greedyexp.runner.run_contents import Run
 from greedyexp.runner.run_folder import RunFolder
 
@@ -39,7 +35,7 @@ class KeptFiles:
 
     Attributes
     ----------
-    left : set of Path
+    left_alone : set of Path
         Files of the user that were not replaced.
     """
 
@@ -51,7 +47,7 @@ class KeptFiles:
         # An earlier version has left no record in its run folders; other folders are the user's.
         self._names = [CLAIMS, *stems] if out is None else []
         self._copies = run.design.plugins if out is None else []
-        self.left: set[Path] = set()
+        self.left_alone: set[Path] = set()
         self._common = common_inputs(run)
 
     def files(self, name: str, settings: Any) -> list[Path] | None:
@@ -66,7 +62,8 @@ class KeptFiles:
         """
         if self._common is None:
             return None
-        return RunFolder(self._folder).outputs(self._names).current(name, self._inputs(settings))
+        inputs = data_digest([self._common, settings])
+        return RunFolder(self._folder).outputs(self._names).current(name, inputs)
 
     def write(self, name: str, settings: Any, contents: Mapping[str, bytes]) -> list[Path]:
         """Write the files of an output, but for those that are the user's; return the others.
@@ -92,33 +89,18 @@ class KeptFiles:
             run = self._run.folder
             if self._out and self._out.resolve() != run.resolve():
                 outputs.require_source(run, self._out if RunFolder(self._out).has_manifest else run)
-            written = outputs.replace(name, self._inputs(settings), contents)
-            self.left |= outputs.left
+            written = outputs.replace(name, data_digest([self._common, settings]), contents)
+            self.left_alone |= outputs.left_alone
             return written
-
-    def _inputs(self, settings: Any) -> str:
-        """Return the digest of everything that an output is made from."""
-        text = json.dumps([self._common, settings], sort_keys=True, default=str)
-        return _digest(text.encode())
 
 
 def common_inputs(run: Run) -> str | None:
     """Return a digest of what all outputs depend on; None if it cannot be known."""
-    if run.design.plugins or installed_plugins():
+    installed = installation(_LIBRARIES)
+    if run.design.plugins or not installed:
         # Plugins may read any file, package or variable.
         return None
     shared = {key: value for key, value in run.design.settings.items() if key not in _OWN_SETTINGS}
-    parts = {
-        "settings": shared,
-        "profile": run.design.profile,
-        "rows": [_digest(run.table_content), _digest(run.timings or b"")],
-        "done": (run.manifest.get("replicates") or {}).get("done"),
-        "code": package_digest(),
-        "libraries": {name: version_of(name) or "" for name in _LIBRARIES},
-        "python": platform.python_version(),
-    }
-    return _digest(json.dumps(parts, sort_keys=True, default=str).encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    rows = [run.digests["table"], content_digest(run.timings or b"")]
+    done = (run.manifest.get("replicates") or {}).get("done")
+    return data_digest([shared, run.design.profile, rows, done, installed])

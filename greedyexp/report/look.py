@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from greedyexp.config.reading import read_text
+from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.parts import Display
 from greedyexp.report.where import as_text, parse

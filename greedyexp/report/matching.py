@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
@@ -16,11 +17,8 @@ from greedyexp.protocols.base import Measured
 from greedyexp.results.records import identity
 from greedyexp.runner.manifest import changed_files
 from greedyexp.runner.rows import cell
-from greedyexp.runner.run_contents import Run, lacking
+from greedyexp.runner.run_contents import Run, unchecked
 from greedyexp.runner.tables import refuse_damaged
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,8 @@ class Matched:
                 found.append(f"{source.folder} has only {source.context.part}")
             if not source.manifest:
                 found.append(f"{source.folder} has no manifest.json, so its versions are not known")
-            elif missing := lacking(source.manifest):
-                found.append(
-                    f"{source.folder} has no {missing}, so it cannot be checked whether its files"
-                    " come from one run"
-                )
+            elif why := unchecked(source.folder, source.manifest):
+                found.append(why)
         points = _combinations([source.frame for source in self.sources], self.settings)
         for source, mine, others in zip(self.sources, points, points[::-1], strict=True):
             own = np.setdiff1d(mine, others)
@@ -221,8 +216,6 @@ def _combinations(frames: Sequence[pd.DataFrame], keys: list[str]) -> list[np.nd
     Numbers are in the order of the rows, those of the first table before the others. Empty cells
     are equal.
     """
-    import pandas as pd
-
     # As objects, 5 and 5.0 are equal, and the text "5" is another value.
     both = pd.concat([frame[keys].astype(object) for frame in frames], ignore_index=True)
     numbers = both.groupby(keys, sort=False, dropna=False).ngroup().to_numpy()

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from greedyexp.claims.report import COUNTS, NUMBERS, group_words
 from greedyexp.core.errors import ConfigError, StorageError, UserError
@@ -24,9 +26,6 @@ from greedyexp.report.verify import Verified, verified_source
 from greedyexp.results.described import described_columns
 from greedyexp.runner.run_contents import Run
 from greedyexp.runner.tables import read_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def open(folder: str | PathLike[str], *, trust: bool = False) -> Results:
@@ -104,8 +103,6 @@ class Results:
         that of a parameter. ``rows`` says which rows have the column; empty for all. ``of`` is the
         part that it belongs to, which ``greedyexp show`` describes further.
         """
-        import pandas as pd
-
         notes = self.rows.attrs["columns"]
         return pd.DataFrame.from_dict(notes, orient="index").rename_axis("column")
 
@@ -131,8 +128,6 @@ class Results:
         is what the experiment states, ``trials`` the fewest replicates of a point that it used.
         ``quote`` and ``place`` are those of the paper.
         """
-        import pandas as pd
-
         names = ("id", "verdict", "reason", "test", "trials", "quote", "place")
         rows = [[one[name] for name in names] for one in self._verified.contents["claims"]]
         frame = pd.DataFrame(rows, columns=list(names)).set_index("id")
@@ -150,8 +145,6 @@ class Results:
         ``unconverged`` count replicates, and ``needed_trials`` would decide an open comparison.
         Numbers are missing where there is nothing to compare.
         """
-        import pandas as pd
-
         rows = [
             [judged.claim.id, group_words(test.group), test.text, test.verdict.value]
             + [getattr(test, name) for name in (*NUMBERS, *COUNTS)]

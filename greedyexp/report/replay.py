@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from greedyexp.core import registry
 from greedyexp.core.plugins import load_plugins
@@ -35,9 +37,6 @@ from greedyexp.runner.evaluator import Evaluator
 from greedyexp.runner.rehearsal import computed
 from greedyexp.runner.rows import columns_of
 from greedyexp.runner.work import Item, RunOptions, work_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)

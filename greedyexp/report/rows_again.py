@@ -8,9 +8,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.core import registry
 from greedyexp.core.errors import StorageError
@@ -20,9 +21,6 @@ from greedyexp.runner.rows import cell
 from greedyexp.runner.run_contents import Run
 from greedyexp.runner.tables import damaged
 from greedyexp.runner.work import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Two numbers are equal up to rounding if they differ by at most this part of the larger one, or by
 # at most ``ZERO``: what is left of terms that cancel, such as a gap of 1e-17, has no correct digit.
@@ -84,8 +82,6 @@ def computed_rows(
     experiment: Experiment, stored: Mapping[int, Mapping[str, str]], result: Result
 ) -> pd.DataFrame:
     """Return the computed rows of a replicate, as many as there are stored rows."""
-    import pandas as pd
-
     columns = list(next(iter(stored.values())))
     parameters = {*experiment.points[0].cells, *experiment.algorithms[0].swept}
     facts = [name for name in columns[: columns.index("replicate")] if name not in parameters]
@@ -105,8 +101,6 @@ def compared(
     result: Result,
 ) -> pd.DataFrame:
     """Compare rows with those of the table, and the number of all rows of the replicate."""
-    import pandas as pd
-
     kinds = {one.name: one.kind for one in experiment.design.measured}
     lines: list[tuple[Any, ...]] = []
     table: dict[int, dict[str, Any]] = rows.to_dict("index")  # type: ignore[assignment]

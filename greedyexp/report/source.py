@@ -12,7 +12,7 @@ from unicodedata import normalize
 from greedyexp.core.errors import StorageError
 from greedyexp.core.run_files import CONFIG
 from greedyexp.runner.run_contents import Run, read_run
-from greedyexp.runner.run_folder import RERUN_REMEDY, RunFolder, folders
+from greedyexp.runner.run_folder import RERUN_REMEDY, RunFolder, folders, retried
 from greedyexp.runner.shards import SHARD_FOLDER
 
 # Run folders that an error names.
@@ -64,6 +64,7 @@ def places_of(folders: Sequence[Path]) -> list[str]:
     return places
 
 
+@retried
 def open_run(folder: Path) -> Run:
     """Return the run of a folder that a user has named, with its table parsed.
 
@@ -75,7 +76,7 @@ def open_run(folder: Path) -> Run:
     home = RunFolder(folder)
     if not home.has_settings and not home.has_manifest:
         raise _no_run(folder)
-    return home.retry(lambda: read_run(folder).loaded())
+    return read_run(folder).loaded()
 
 
 def require_rows(run: Run) -> None:

@@ -19,7 +19,7 @@ from greedyexp.core.run_files import CLAIMS, CONFIG, OUTPUTS
 from greedyexp.report.kept import KeptFiles
 from greedyexp.runner.own_files import note_left_alone
 from greedyexp.runner.run_contents import Run, read_run
-from greedyexp.runner.run_folder import Replaced, RunFolder
+from greedyexp.runner.run_folder import Replaced, retried
 from greedyexp.runner.tables import refuse_damaged
 
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -52,6 +52,7 @@ class Verified:
     unwritten: str = ""
 
 
+@retried
 def verify(folder: Path, *, write: bool = True) -> Verified:
     """Judge the claims of one run folder.
 
@@ -70,9 +71,12 @@ def verify(folder: Path, *, write: bool = True) -> Verified:
     ConfigError
         If a claim of the configuration cannot be read.
     """
-    return RunFolder(folder).retry(lambda: _verify(folder, write))
+    source = read_run(folder)
+    verified = verified_source(source)
+    return replace(verified, unwritten=_write(source, verified.contents) if write else "")
 
 
+@retried
 def challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
     """Judge the tests of supported claims on altered tables; write nothing.
 
@@ -81,10 +85,6 @@ def challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
     StorageError, ConfigError
         As ``verify``.
     """
-    return RunFolder(folder).retry(lambda: _challenged(folder))
-
-
-def _challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
     source = read_run(folder)
     verified = verified_source(source)
     judged = {one.claim.id: one.verdict for one in verified.judged}
@@ -95,6 +95,7 @@ def _challenged(folder: Path) -> tuple[Verified, list[Challenged]]:
     return verified, challenge(supported, frame, setting)
 
 
+@retried
 def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
     """Return the contents of ``claims.json``, and write it.
 
@@ -109,23 +110,13 @@ def verdicts(folder: Path, *, keep: bool = False) -> dict[str, Any]:
     StorageError, ConfigError
         As ``verify``.
     """
-    return RunFolder(folder).retry(lambda: _verdicts(folder, keep))
-
-
-def _verdicts(folder: Path, keep: bool) -> dict[str, Any]:
-    opened = read_run(folder)
-    kept = KeptFiles(opened)
-    if keep and kept.files(CLAIMS, opened.design.settings.get("claims")):
+    source = read_run(folder)
+    if keep and KeptFiles(source).files(CLAIMS, source.design.settings.get("claims")):
         with suppress(ValueError):
             return stored_verdicts(folder / CLAIMS)
-    return _verify(folder, write=True).contents
-
-
-def _verify(folder: Path, write: bool) -> Verified:
-    source = read_run(folder)
-    verified = verified_source(source)
-    unwritten = _write(source, verified.contents) if write else ""
-    return replace(verified, unwritten=unwritten)
+    contents = verified_source(source).contents
+    _write(source, contents)
+    return contents
 
 
 def verified_source(source: Run) -> Verified:
@@ -163,7 +154,7 @@ def _write(source: Run, contents: Mapping[str, Any]) -> str:
             return ""
         kept = KeptFiles(source)
         kept.write(CLAIMS, source.design.settings.get("claims"), files)
-        note_left_alone(kept.left)
+        note_left_alone(kept.left_alone)
     except Replaced:
         raise
     except (StorageError, OSError) as error:

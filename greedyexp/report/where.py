@@ -6,17 +6,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from greedyexp.config.reading import read_text
+import pandas as pd
+
+from greedyexp.config.document import read_text
 from greedyexp.core.errors import ConfigError, did_you_mean
 from greedyexp.core.listing import listed
 from greedyexp.experiment.messages import show
 from greedyexp.results.records import identity, matches, replicates, require_columns
 from greedyexp.runner.run_contents import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The column at the beginning of a condition.
 _COLUMN = re.compile(r"\s*\w+\s*=")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from greedyexp.core.errors import ConfigError
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import Design
 from greedyexp.experiment.resampling import INDEPENDENT, Resampling
@@ -147,15 +145,8 @@ def context_of(design: Design, labels: Iterable[str], part: str = "") -> Context
         counted=_counted(design),
         accuracy=str(_setting(design, "trajectory", "accuracy") or ""),
         resampling=design.resampling,
-        successes=_successes(design),
+        successes=frozenset(one.name for one in design.known_measured if one.kind == "success"),
     )
-
-
-def _successes(design: Design) -> frozenset[str]:
-    # A plugin may be missing. Its columns are then unknown.
-    with suppress(ConfigError):
-        return frozenset(column.name for column in design.measured if column.kind == "success")
-    return frozenset()
 
 
 def _words(label: str, name: str) -> str:

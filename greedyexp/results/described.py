@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from greedyexp.core.errors import ConfigError
 from greedyexp.core.part import Part
 from greedyexp.core.registry import lookup
 from greedyexp.experiment.design import DATA_COLUMN, Design
@@ -189,14 +188,9 @@ def _parameters(part: Part) -> Iterator[DescribedColumn]:
 
 def _of_protocol(design: Design) -> Iterator[DescribedColumn]:
     """Yield the columns of the protocol and the metrics."""
-    try:
-        measured = design.measured
-    except ConfigError:
-        # The plugin of a metric is missing, or the protocol has changed since the run.
-        return
     protocol = lookup("protocol", design.protocol)
     said = _documented(protocol) if protocol else {}
-    for column in measured:
+    for column in design.known_measured:
         metric = lookup("metric", column.name)
         part = protocol if column.name in said else metric or protocol
         text = said.get(column.name) or (metric.summary if metric else "")

@@ -6,11 +6,11 @@
 - ``engine``, ``processes``, ``worker_handle``, ``worker``: where replicates are computed
 - ``dask``: the engine for clusters
 - ``work``, ``evaluator``, ``seeds``: how one replicate is computed
-- ``fingerprint``, ``code_version``, ``parsed_sources``: keys of replicates
+- ``fingerprint``, ``code_version``: keys of replicates
 - ``journal``: storage of finished replicates
-- ``run_folder``, ``run_contents``, ``run_rows``, ``next_state``: the run folder and its states
-- ``files``, ``own_files``: digests, and which files a run has written
-- ``rows``, ``output``, ``tables``, ``manifest``, ``manifest_content``: the contents of its files
+- ``run_folder``, ``run_contents``, ``next_state``: the run folder and its states
+- ``digests``, ``own_files``: digests, and which files a run has written
+- ``rows``, ``tables``, ``manifest``, ``manifest_content``: the contents of its files
 - ``merging``: several run folders become one
 - ``folder_status``, ``progress``: progress of runs
 - ``explanation``, ``reasons``, ``rehearsal``: what a run would compute and why, and a trial run

@@ -28,6 +28,7 @@ import greedyexp
 from greedyexp.core import reading
 from greedyexp.core.errors import PluginError
 from greedyexp.core.packages import distributions_of, version_of
+from greedyexp.core.parsed_sources import ImportStatement, ParsedSource, parsed, syntax_of
 from greedyexp.core.parts import Algorithm, Generator, LossKind, Metric, Protocol
 from greedyexp.core.plugins import (
     files_of,
@@ -37,7 +38,6 @@ from greedyexp.core.plugins import (
 )
 from greedyexp.core.run_files import PLUGINS
 from greedyexp.core.trust import remember_run
-from greedyexp.runner.parsed_sources import ImportStatement, ParsedSource, parsed, syntax_of
 
 ROOT = Path(greedyexp.__file__).resolve().parent
 

@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.claims.judging import Verdicts, judge
 from greedyexp.experiment.model import Experiment
@@ -16,9 +16,6 @@ from greedyexp.experiment.settings import AdaptiveTrials
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.rows import Finished, Rows, Write
 from greedyexp.runner.tables import read_frame, refuse_immense, with_seconds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def next_look(

@@ -23,7 +23,7 @@ from greedyexp.runner.journal import Journal, Timing
 from greedyexp.runner.manifest import changed_files, provenance, version_changes
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.reasons import Content, Reasons, is_content
-from greedyexp.runner.run_folder import RunFolder
+from greedyexp.runner.run_folder import RunFolder, retried
 from greedyexp.runner.seeds import canonical_json
 from greedyexp.runner.work import DEFAULTS, RunOptions
 
@@ -123,6 +123,7 @@ def explain(experiment: Experiment, folder: Path, options: RunOptions = DEFAULTS
             return _Comparison(plan, journal).explanation(options)
 
 
+@retried
 def explain_folder(folder: Path, options: RunOptions = DEFAULTS) -> Explanation:
     """Explain what a run of the settings in a run folder would compute.
 
@@ -135,17 +136,12 @@ def explain_folder(folder: Path, options: RunOptions = DEFAULTS) -> Explanation:
     """
     home = RunFolder(folder)
     with only_reading():
-        return home.retry(lambda: _explain_folder(home, options))
-
-
-def _explain_folder(home: RunFolder, options: RunOptions) -> Explanation:
-    checked_manifest(home)
-    folder = home.path
-    if not home.has_journal:
-        return explain(home.last_experiment(None), folder, options)
-    with Journal(folder, read_only=True) as journal:
-        experiment = home.last_experiment(journal.origin)
-        return explain(experiment, folder, replace(options, shard=journal.shard))
+        checked_manifest(home)
+        if not home.has_journal:
+            return explain(home.last_experiment(None), folder, options)
+        with Journal(folder, read_only=True) as journal:
+            experiment = home.last_experiment(journal.origin)
+            return explain(experiment, folder, replace(options, shard=journal.shard))
 
 
 def _without_journal(plan: Plan, folder: Path, options: RunOptions) -> Explanation:

@@ -21,7 +21,7 @@ from greedyexp.experiment.model import AlgorithmSpec, Experiment, Point
 from greedyexp.losses import binding
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
-from greedyexp.runner.files import NUMERICAL_LIBRARIES
+from greedyexp.runner.digests import NUMERICAL_LIBRARIES
 from greedyexp.runner.seeds import digest
 
 # The modules of the runner that determine numbers: they make the streams and call the parts.

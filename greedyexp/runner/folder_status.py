@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -11,18 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import StorageError, UserError
-from greedyexp.core.packages import installed_plugins, version_of
 from greedyexp.core.run_files import CONFIG, FINISHED, JOURNAL, NEXT, PLUGINS, UNFINISHED
-from greedyexp.runner.files import (
-    LIBRARIES,
-    NUMERICAL_LIBRARIES,
-    content_digest,
-    file_digest,
-    package_digest,
-    rows_digest,
-)
+from greedyexp.runner.digests import LIBRARIES, file_digest, installation, rows_digest
 from greedyexp.runner.run_contents import read_run
-from greedyexp.runner.run_folder import RunFolder, folders
+from greedyexp.runner.run_folder import RunFolder, folders, retried
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,6 +82,7 @@ def has_run(home: RunFolder) -> bool:
     return home.has_journal or home.has_manifest
 
 
+@retried
 def status(folder: Path) -> FolderStatus:
     """Return the progress of the run in a folder.
 
@@ -105,10 +97,6 @@ def status(folder: Path) -> FolderStatus:
         If there is a journal but the experiment can no longer be loaded.
     """
     home = RunFolder(Path(folder))
-    return home.retry(lambda: _status(home))
-
-
-def _status(home: RunFolder) -> FolderStatus:
     folder, manifest = home.path, checked_manifest(home)
     if home.has_journal and not _known_complete(folder, manifest):
         try:
@@ -150,18 +138,6 @@ def checked_manifest(home: RunFolder) -> dict[str, Any]:
     if manifest or home.table:
         read_run(home.path)
     return manifest
-
-
-def installation() -> str:
-    """Return a digest of the code, the numerical libraries and the version of Python.
-
-    It is empty if plugins are installed, which may have any code.
-    """
-    if installed_plugins():
-        return ""
-    versions = [f"{name} {version_of(name)}" for name in NUMERICAL_LIBRARIES]
-    code = package_digest()
-    return content_digest("\n".join([code, platform.python_version(), *versions]).encode())
 
 
 def _known_complete(folder: Path, manifest: dict[str, Any]) -> bool:

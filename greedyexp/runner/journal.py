@@ -23,7 +23,7 @@ from greedyexp.core.errors import StorageError
 from greedyexp.core.files import refuse_link, unwritable
 from greedyexp.core.run_files import JOURNAL
 from greedyexp.protocols.base import Outcome, Status
-from greedyexp.runner.files import rows_digest
+from greedyexp.runner.digests import rows_digest
 from greedyexp.runner.seeds import canonical_json
 from greedyexp.runner.shards import WHOLE, Shard
 

@@ -24,9 +24,11 @@ from greedyexp.experiment.model import Experiment
 from greedyexp.experiment.stored_parts import described
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import SourceFile, surroundings
+from greedyexp.runner.digests import LIBRARIES, file_digest
 from greedyexp.runner.engine import Engine
-from greedyexp.runner.files import LIBRARIES, file_digest
-from greedyexp.runner.plan import Census
+from greedyexp.runner.journal import Journal
+from greedyexp.runner.plan import Census, Plan
+from greedyexp.runner.rows import write_tables
 from greedyexp.runner.run_contents import digests_of
 from greedyexp.runner.run_folder import RunFolder
 from greedyexp.runner.shards import WHOLE, Shard
@@ -45,32 +47,35 @@ class Manifest:
 
     Parameters
     ----------
-    experiment : Experiment
-    folder : Path
-        The results folder ``<out>/<name>/<profile>``.
+    plan : Plan
+        The whole experiment.
+    journal : Journal
+        That of the results folder ``<out>/<name>/<profile>``.
     engine : Engine
+    installed : str
+        ``installation()`` from before the run read any code, which may be edited meanwhile.
     shard : Shard
         The part of the experiment that is run.
     merged : list of dict, optional
         What the manifest says of each run whose results were merged here (see ``merged_runs``); by
         default what the previous manifest of the folder says.
-    code : dict of Path to SourceFile, optional
-        Files of code as they were when first read.
     """
 
     def __init__(
         self,
-        experiment: Experiment,
-        folder: Path,
+        plan: Plan,
+        journal: Journal,
         engine: Engine,
+        installed: str,
         shard: Shard = WHOLE,
         merged: list[dict[str, Any]] | None = None,
-        code: dict[Path, SourceFile] | None = None,
     ):
         self._start = time.monotonic()
         self._cpu = _cpu_seconds()
-        self._engine = engine
-        self._points = experiment.points
+        self._plan, self._journal, self._engine = plan, journal, engine
+        self._installed = installed
+        experiment, folder = plan.experiment, journal.path.parent
+        journal.remember(experiment.folder, experiment.profile, shard)
         self._content: dict[str, Any] = {
             "name": experiment.name,
             "profile": experiment.profile,
@@ -79,7 +84,7 @@ class Manifest:
             "engine": engine.name,
             "jobs": engine.jobs,
             **({} if shard == WHOLE else {"shard": str(shard)}),
-            **provenance(folder, experiment, code),
+            **provenance(folder, experiment, plan.files.code),
             "started": _utc_now(),
         }
         if merged is None:
@@ -89,37 +94,28 @@ class Manifest:
         if merged:
             self._content["merged"] = merged
 
-    def write(
-        self,
-        home: Path,
-        census: Census,
-        computed: int,
-        *,
-        data_files: dict[str, str],
-        interrupted: bool,
-        installation: str,
-        journal: str,
-    ) -> None:
-        """Write the manifest next to the settings and tables that it describes; see ``next_state``.
+    def finish(
+        self, home: Path, census: Census, computed: int = 0, *, interrupted: bool = False
+    ) -> Path:
+        """Write the tables, and the manifest next to them and the settings; see ``next_state``.
 
         Parameters
         ----------
         home : Path
-            Folder of the new state, complete except for the manifest.
+            Folder of the new state, which has the settings.
         census : Census
             Finished replicates of the whole experiment.
         computed : int
             Number of replicates that this run computed.
-        data_files : dict of str to str
-            SHA-256 of each data file by its name in the settings.
         interrupted : bool
-        installation : str
-            ``folder_status.installation()`` from before the run read any code, which may be edited
-            meanwhile.
-        journal : str
-            Digest of the rows of the journal. While both digests agree, and that of
-            ``config.yaml``, ``status`` reads the manifest.
+
+        Returns
+        -------
+        Path
+            The tidy table.
         """
+        plan, journal = self._plan, self._journal
+        table = write_tables(plan.experiment, plan.finished, journal, home)
         self._content |= {
             "jobs": self._engine.jobs,
             **self._engine.remarks(),
@@ -136,18 +132,20 @@ class Manifest:
                 "missing": census.missing,
                 "computed": computed,
             },
-            "data_files": data_files,
+            "data_files": plan.files.checksums(),
             "digests": digests_of(home),
+            # While all three digests agree, ``status`` reads the manifest and not the journal.
             "config": file_digest(home / CONFIG),
-            "installation": installation,
-            "journal": journal,
+            "installation": self._installed,
+            "journal": journal.digest,
         }
         config = home / CONFIG
-        parts = described(read_design(config.read_text("utf-8"), config, ""), self._points)
-        if parts:
+        design = read_design(config.read_text("utf-8"), config, "")
+        if parts := described(design, plan.experiment.points):
             self._content["parts"] = parts
         text = json.dumps(self._content, indent=2, ensure_ascii=False)
         write_text(home / DRAFT, f"{text}\n")
+        return table
 
 
 def merged_runs(folder: Path) -> list[dict[str, Any]]:

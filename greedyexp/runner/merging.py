@@ -19,16 +19,14 @@ from greedyexp.datasets.own import relative_to
 from greedyexp.experiment.messages import show
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources
+from greedyexp.runner.digests import ROW_SETTINGS, installation, settings_digest
 from greedyexp.runner.engine import SerialEngine
-from greedyexp.runner.files import ROW_SETTINGS, settings_digest
-from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest, merged_runs, provenance, version_changes
 from greedyexp.runner.next_state import next_state, refuse_other_files
-from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Plan
 from greedyexp.runner.run_folder import RunFolder
-from greedyexp.runner.shards import WHOLE, Shard
+from greedyexp.runner.shards import Shard
 
 # These depend on the machine: on its speed, its memory and its disk.
 _WITHOUT_RESULT = (Status.ERROR, Status.TIMEOUT)
@@ -173,23 +171,10 @@ def merge(folders: Sequence[Path], into: Path) -> Merged:
             with Journal(into) as journal:
                 added = _unite(sources, journal, plan)
                 with next_state(into, config_text, plugins.files) as home:
-                    code = plan.files.code
-                    manifest = Manifest(
-                        experiment, into, _NothingComputed(), merged=runs, code=code
-                    )
-                    journal.remember(experiment.folder, profile, WHOLE)
+                    manifest = Manifest(plan, journal, _NothingComputed(), installed, merged=runs)
                     plan.grow_fully(journal)
                     census = plan.census(journal)
-                    table = write_tables(plan, journal, home)
-                    manifest.write(
-                        home,
-                        census,
-                        0,
-                        data_files=plan.files.checksums(),
-                        interrupted=False,
-                        installation=installed,
-                        journal=journal.digest,
-                    )
+                    table = manifest.finish(home, census)
                 incomplete = _incomplete(sources, plan, journal) if census.missing else ()
     return Merged(
         name=experiment.name,
@@ -329,24 +314,21 @@ def _difference(known: JournalEntry, entry: JournalEntry, source: _Source, plan:
     )
 
 
-def _shown(known: JournalEntry, entry: JournalEntry) -> tuple[str, str]:
+def _shown(known: JournalEntry, entry: JournalEntry) -> list[str]:
     """Return two texts with the cells of the first different row that differ."""
     nothing: dict[str, Any] = {}
-    rows = zip_longest(known.outcome.rows, entry.outcome.rows, fillvalue=nothing)
-    pair = next(
-        (two for two in rows if json.dumps(two[0]) != json.dumps(two[1])), (nothing, nothing)
+    rows = (one.outcome.rows or [nothing] for one in (known, entry))
+    pairs = (
+        [
+            {"status": one.outcome.status.value, "message": one.outcome.message, **one.facts, **row}
+            for one, row in zip((known, entry), pair, strict=True)
+        ]
+        for pair in zip_longest(*rows, fillvalue=nothing)
     )
-    cells = [
-        {"status": one.outcome.status.value, "message": one.outcome.message, **one.facts, **row}
-        for one, row in zip((known, entry), pair, strict=True)
-    ]
-    names = [
-        name
-        for name in {**cells[0], **cells[1]}
-        if json.dumps(cells[0].get(name)) != json.dumps(cells[1].get(name))
-    ]
-    one, other = (", ".join(f"{name} = {show(cell.get(name))}" for name in names) for cell in cells)
-    return one, other
+    pair = next(two for two in pairs if json.dumps(two[0]) != json.dumps(two[1]))
+    names = dict.fromkeys(name for cells in pair for name in cells)
+    apart = [name for name in names if len({json.dumps(cells.get(name)) for cells in pair}) > 1]
+    return [", ".join(f"{name} = {show(cells.get(name))}" for name in apart) for cells in pair]
 
 
 def _incomplete(sources: Sequence[_Source], plan: Plan, journal: Journal) -> tuple[Shard, ...]:

@@ -41,7 +41,7 @@ from greedyexp.core.run_files import (
 )
 from greedyexp.experiment.design import by_stem, entry_of
 from greedyexp.runner.code_version import plugin_sources
-from greedyexp.runner.files import content_digest, file_digest, parsed_settings
+from greedyexp.runner.digests import content_digest, file_digest, parsed_settings
 from greedyexp.runner.own_files import OwnFiles, note_left_alone
 from greedyexp.runner.run_folder import RunFolder, table_in, timings_in
 
@@ -127,10 +127,10 @@ def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Ite
         outputs, outdated = _outputs(folder, home, copies)
         outputs.require_own(PLUGINS, copies)
         outputs.remove(outdated)
-        note_left_alone(outputs.left)
+        note_left_alone(outputs.left_alone)
         with suppress(OSError):
             remove_file(folder / COMPLETE, folder)
-        outputs.announce(PLUGINS, "", copies)
+        outputs.begin(PLUGINS, "", copies)
         move_file(home / DRAFT, home / MANIFEST, folder)
         _move_in(folder)
 
@@ -139,7 +139,7 @@ def next_state(folder: Path, config_text: str, plugins: dict[str, bytes]) -> Ite
 def _switching(folder: Path) -> Iterator[None]:
     """Hold the lock for the replacement of a state."""
     try:
-        with RunFolder(folder).switch():
+        with RunFolder(folder).state_lock():
             yield
     except OSError as error:
         raise unwritable(folder, error) from error
@@ -227,7 +227,7 @@ def _move_in(folder: Path) -> None:
     if copies.is_dir():
         # At once: a plugin must not be found here if a module that it imports is not.
         copies.rename(home / _COPIED)
-    RunFolder(folder).outputs(()).settle(PLUGINS)
+    RunFolder(folder).outputs(()).finish(PLUGINS)
     table = table_in(home)
     files = [path for path in home.iterdir() if path.is_file() and _WRITTEN.fullmatch(path.name)]
     # The manifest comes last, since it has the digests of the other files.

@@ -25,7 +25,7 @@ from greedyexp.core.files import (
 from greedyexp.core.listing import listed
 from greedyexp.core.run_files import CLAIMS, OUTPUTS, PLUGINS, SUFFIXES
 from greedyexp.core.stored import load_json
-from greedyexp.runner.files import content_digest
+from greedyexp.runner.digests import content_digest
 
 # Files that a note names.
 _MOST_NAMED = 5
@@ -49,7 +49,7 @@ class OwnFiles:
 
     Attributes
     ----------
-    left : set of Path
+    left_alone : set of Path
         Files of the user that were not replaced or removed.
     """
 
@@ -63,7 +63,7 @@ class OwnFiles:
                 name: {"files": self._present(paths)} for name, paths in (adopted or {}).items()
             }
         self._groups = groups
-        self.left: set[Path] = set()
+        self.left_alone: set[Path] = set()
 
     def _recorded(self) -> dict[str, dict[str, Any]] | None:
         """Return the record; None if there is none, or an earlier version has written another."""
@@ -159,10 +159,10 @@ class OwnFiles:
             if path in owned or self._digest(path) in ("", digest)
         ]
 
-    def announce(self, name: str, inputs: str, files: Mapping[str, str]) -> list[str]:
+    def begin(self, name: str, inputs: str, files: Mapping[str, str]) -> list[str]:
         """Record the files that a group will have.
 
-        If the process dies before ``settle``, the old files and the new ones both belong to
+        If the process dies before ``finish``, the old files and the new ones both belong to
         greedyexp, so that the next run completes the change.
 
         Parameters
@@ -194,7 +194,7 @@ class OwnFiles:
         self._write()
         return own
 
-    def settle(self, name: str) -> None:
+    def finish(self, name: str) -> None:
         """Remove the former files of a group that it no longer has."""
         group = self._groups.get(name, {})
         files = self._digests(group, "files")
@@ -230,12 +230,12 @@ class OwnFiles:
             self.remove([name])
             return []
         digests = {path: content_digest(_bytes(content)) for path, content in contents.items()}
-        written = self.announce(name, inputs, digests)
+        written = self.begin(name, inputs, digests)
         for path in written:
             if self._digest(path) != digests[path]:
                 with replacing(self._folder / path, self._folder) as stream:
                     stream.write(_bytes(contents[path]))
-        self.settle(name)
+        self.finish(name)
         return [self._folder / path for path in written]
 
     def remove(self, names: Iterable[str]) -> None:
@@ -250,7 +250,7 @@ class OwnFiles:
             self._write()
 
     def _leave(self, paths: Iterable[str]) -> None:
-        self.left |= {self._folder / path for path in paths}
+        self.left_alone |= {self._folder / path for path in paths}
 
     def _edited(self, name: str) -> set[str]:
         """Return the recorded files of a group that the user has changed."""

@@ -18,8 +18,10 @@ _UNKNOWN_LEFT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 _OPEN = "{desc}: {n_fmt}/{total_fmt} requested so far [{elapsed}, {rate_fmt}{postfix}]"
 
 
-class _Progress:
+class Progress:
     """The replicates of a run that are finished, and their pace since its workers were ready.
+
+    Nothing is shown; ``Bar`` and ``Lines`` show them.
 
     Parameters
     ----------
@@ -36,13 +38,24 @@ class _Progress:
         self._computed = self._failed = self._before = 0
         self._since: float | None = None
 
-    def _count(self, done: int, failed: int) -> None:
+    def advance(self, done: int, failed: int) -> None:
         """Count finished replicates and, among them, those that failed."""
         self._computed += done
         self._failed += failed
         if self._since is None and done:
             # These include the start of the workers, which says nothing of the others.
             self._since, self._before = time.monotonic(), self._computed
+        self._show(done)
+
+    def extend(self, total: int) -> None:
+        """Set the total number of replicates after the results have led to more."""
+        self._total = total
+
+    def close(self) -> None:
+        """Show the final state."""
+
+    def _show(self, done: int) -> None:
+        """Show that so many more replicates are finished."""
 
     def _seconds_left(self) -> float | None:
         """Return the time of the remaining replicates; None if it cannot be known yet."""
@@ -53,18 +66,10 @@ class _Progress:
         return (time.monotonic() - self._since) / paced * left
 
 
-class Bar(_Progress):
-    """A tqdm bar; in a notebook it is a widget if ipywidgets is installed.
+class Bar(Progress):
+    """A tqdm bar; in a notebook it is a widget if ipywidgets is installed."""
 
-    Parameters
-    ----------
-    hidden : bool
-        Show nothing.
-    """
-
-    def __init__(
-        self, title: str, total: int, done: int, *, open_ended: bool = False, hidden: bool = False
-    ):
+    def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         super().__init__(title, total, done, open_ended=open_ended)
         # The import of `tqdm.auto` takes long, so terminals do without.
         tqdm = import_module("tqdm.auto" if in_notebook() else "tqdm").tqdm
@@ -77,12 +82,9 @@ class Bar(_Progress):
             unit="fit",
             dynamic_ncols=True,
             bar_format=_OPEN if open_ended else _UNKNOWN_LEFT,
-            disable=hidden,
         )
 
-    def advance(self, done: int, failed: int) -> None:
-        """Count finished replicates and, among them, those that failed."""
-        self._count(done, failed)
+    def _show(self, done: int) -> None:
         if self._failed:
             self._bar.set_postfix(failed=self._failed, refresh=False)
         if self._seconds_left() is not None:
@@ -91,31 +93,25 @@ class Bar(_Progress):
         self._bar.update(done)
 
     def extend(self, total: int) -> None:
-        """Set the total number of replicates after the results have led to more."""
         self._total = self._bar.total = total
         self._bar.refresh()
 
     def close(self) -> None:
-        """Show the final state."""
         self._bar.close()
 
 
-class Lines(_Progress):
-    """Print a line every few seconds, for logs and pipes; the interface is that of ``Bar``."""
+class Lines(Progress):
+    """Lines that are printed every few seconds, for logs and pipes."""
 
     def __init__(self, title: str, total: int, done: int, *, open_ended: bool = False):
         super().__init__(title, total, done, open_ended=open_ended)
         self._next = time.monotonic() + _FIRST
 
-    def advance(self, done: int, failed: int) -> None:
-        self._count(done, failed)
+    def _show(self, done: int) -> None:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _EVERY
             self._print()
-
-    def extend(self, total: int) -> None:
-        self._total = total
 
     def close(self) -> None:
         if self._computed:
@@ -150,9 +146,9 @@ def announce(line: str) -> None:
 
 def progress_of(
     wanted: bool, title: str, total: int, done: int, *, open_ended: bool = False
-) -> Bar | Lines:
+) -> Progress:
     """Return the progress display; without ``wanted`` it shows nothing."""
-    wanted = wanted and sys.stderr is not None
-    if wanted and not (sys.stderr.isatty() or in_notebook()):
-        return Lines(title, total, done, open_ended=open_ended)
-    return Bar(title, total, done, open_ended=open_ended, hidden=not wanted)
+    kind = Progress
+    if wanted and sys.stderr is not None:
+        kind = Bar if sys.stderr.isatty() or in_notebook() else Lines
+    return kind(title, total, done, open_ended=open_ended)

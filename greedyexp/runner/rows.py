@@ -1,20 +1,29 @@
-"""The rows of the tables of a run, streamed from the journal in canonical order."""
+"""The tables that a run writes: their rows, streamed from the journal in canonical order."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from greedyexp.core import registry
+from greedyexp.core.files import replacing
 from greedyexp.core.registry import RESERVED_COLUMNS
 from greedyexp.experiment.design import DATA_COLUMN
 from greedyexp.experiment.model import Experiment
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.seeds import plain_data
 from greedyexp.runner.work import Find, Found, Slot
+
+# Larger tables (in bytes) are compressed, since they are committed to repositories.
+LARGE = 1_000_000
 
 Write = Callable[[list[str]], object]
 
@@ -176,3 +185,49 @@ class Rows:
         spec = self._experiment.algorithms[slot.algorithm]
         swept = (cell(spec.swept.get(name)) for name in self._columns.swept)
         return [str(slot.replicate), spec.label, *swept]
+
+
+def write_tables(
+    experiment: Experiment, finished: Finished, journal: Journal, folder: Path
+) -> Path:
+    """Write ``<name>.csv`` and ``timings.csv`` with every finished row of a plan.
+
+    Values come from the journal and their order from the plan. The bytes therefore do not depend on
+    how, when or in how many runs the rows were computed.
+
+    Returns
+    -------
+    Path
+        The table, ``.csv`` or, if it is large, ``.csv.gz``.
+
+    Raises
+    ------
+    StorageError
+        If the folder cannot be written; the old tables are kept.
+    """
+    rows = Rows(experiment, finished, journal)
+    table = _store(folder / f"{experiment.name}.csv", rows.write_table)
+    _store(folder / "timings.csv", rows.write_timings)
+    return table
+
+
+def _store(target: Path, fill: Callable[[Write], None]) -> Path:
+    """Write a table, and compress it if it is large."""
+    packed = target.with_name(f"{target.name}.gz")
+    with replacing(target) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
+        fill(csv.writer(text, lineterminator="\n").writerow)
+        text.flush()
+        size = stream.tell()
+        text.detach()
+    if size <= LARGE:
+        return target
+    with (
+        target.open("rb") as source,
+        replacing(packed) as stream,
+        # Without time and file name in the header, equal tables give equal bytes.
+        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed,
+    ):
+        shutil.copyfileobj(source, compressed)
+    target.unlink()
+    return packed

@@ -18,7 +18,7 @@ from greedyexp.core.files import read_bytes, reason
 from greedyexp.core.run_files import CONFIG, MANIFEST, TIMINGS
 from greedyexp.core.stored import unzipped
 from greedyexp.core.trust import CodeNotRun, plugin_files
-from greedyexp.runner.files import content_digest, file_digest, settings_digest
+from greedyexp.runner.digests import content_digest, file_digest, settings_digest
 from greedyexp.runner.run_folder import RERUN_REMEDY, MixedRuns, Replaced, RunFolder
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Run:
 
     @cached_property
     def _rows(self) -> tuple[pd.DataFrame, Context]:
-        from greedyexp.runner.run_rows import rows_of
+        from greedyexp.runner.tables import rows_of
 
         self.load_plugins()
         # The plugins must belong to the same state.
@@ -91,7 +91,7 @@ class Run:
         return self._rows[1]
 
     def loaded(self) -> Run:
-        """Return the run itself, after its table is parsed; see ``run_rows.rows_of``."""
+        """Return the run itself, after its table is parsed; see ``tables.rows_of``."""
         _ = self._rows
         return self
 
@@ -113,7 +113,7 @@ class Run:
             files = plugin_files(self.home.code, self.design.plugins, self.folder)
         except CodeNotRun as why:
             place, parts = str(self.home.find(MANIFEST)), self.manifest.get("parts")
-            load_plugins((), instead=stand_ins(self.design, parts, why, place))
+            load_plugins((), stand_ins=stand_ins(self.design, parts, why, place))
         else:
             load_plugins(files)
 
@@ -157,13 +157,13 @@ class Run:
         Replaced
             If a run has replaced the state since it was read.
         """
-        with self.home.switch():
+        with self.home.state_lock():
             self.require_current()
             yield
 
 
 def read_run(folder: Path) -> Run:
-    """Read files of a run folder that belong together. Call it inside ``RunFolder.retry``.
+    """Read files of a run folder that belong together. The caller is ``retried``.
 
     Raises
     ------
@@ -200,6 +200,13 @@ def lacking(manifest: dict[str, Any]) -> str:
     if not manifest:
         return MANIFEST
     return "" if isinstance(manifest.get("digests"), dict) else f"digests in its {MANIFEST}"
+
+
+def unchecked(folder: Path, manifest: dict[str, Any]) -> str:
+    """Return why it cannot be checked whether the files of a folder come from one run, or ''."""
+    missing = lacking(manifest)
+    why = "so it cannot be checked whether its files come from one run"
+    return f"{folder} has no {missing}, {why}" if missing else ""
 
 
 def _refuse_mixed_runs(run: Run) -> None:

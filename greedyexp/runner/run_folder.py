@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import wraps
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from greedyexp.core.errors import StorageError, UserError, placed_in
 from greedyexp.core.files import folder_lock, read_bytes, reason, refuse_link
@@ -36,7 +37,7 @@ from greedyexp.core.stored import RESTORE, load_json
 from greedyexp.core.trust import plugin_files
 from greedyexp.experiment.messages import SLUG
 from greedyexp.experiment.parameters import refuse_other
-from greedyexp.runner.files import parsed_settings
+from greedyexp.runner.digests import parsed_settings
 from greedyexp.runner.manifest_content import ManifestContent
 from greedyexp.runner.own_files import OwnFiles
 
@@ -56,6 +57,7 @@ _NEXT = (NEXT, UNFINISHED, FINISHED)
 _READ = (CONFIG, MANIFEST, CLAIMS, TIMINGS, f"{TIMINGS}.gz", PLUGINS, JOURNAL, *_NEXT)
 
 
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
@@ -181,27 +183,7 @@ class RunFolder:
                 for name in chain(*names):
                     refuse_link(Path(place, name), self.path)
 
-    def retry(self, action: Callable[[], Result]) -> Result:
-        """Call ``action``; if it fails while a run replaces the state of the folder, call it again.
-
-        Raises
-        ------
-        UserError
-            The error of the last attempt, if the state has not changed or is replaced repeatedly.
-        """
-        attempts, deadline = 0, time.monotonic() + _PATIENCE
-        while True:
-            attempts, before = attempts + 1, self._snapshot()
-            try:
-                return action()
-            except UserError as error:
-                replaced = isinstance(error, (Replaced, MixedRuns)) or self._snapshot() != before
-                transient = replaced or self.committed
-                if not transient or (attempts >= _ATTEMPTS and time.monotonic() > deadline):
-                    raise
-            time.sleep(_PAUSE)
-
-    def _snapshot(self) -> tuple[object, ...]:
+    def snapshot(self) -> tuple[object, ...]:
         """Return values that change when a run replaces the state of a folder."""
         try:
             manifest = read_bytes(self.find(MANIFEST), self.path)
@@ -276,9 +258,34 @@ class RunFolder:
                 settings, profile=experiments.PROFILES[0], folder=start.resolve()
             )
 
-    def switch(self) -> AbstractContextManager[None]:
+    def state_lock(self) -> AbstractContextManager[None]:
         """Keep the state of the folder inside a ``with`` block, while it or its outputs change."""
         return folder_lock(self.path, name=SWITCH, wait=True)
+
+
+def retried(
+    read: Callable[Concatenate[Path, Given], Result],
+) -> Callable[Concatenate[Path, Given], Result]:
+    """Let a function of a run folder start again if a run replaces the state meanwhile.
+
+    It raises the error of the last attempt, if the state has not changed or is replaced repeatedly.
+    """
+
+    @wraps(read)
+    def repeated(folder: Path, *args: Given.args, **options: Given.kwargs) -> Result:
+        home, attempts, deadline = RunFolder(Path(folder)), 0, time.monotonic() + _PATIENCE
+        while True:
+            attempts, before = attempts + 1, home.snapshot()
+            try:
+                return read(folder, *args, **options)
+            except UserError as error:
+                replaced = isinstance(error, (Replaced, MixedRuns)) or home.snapshot() != before
+                transient = replaced or home.committed
+                if not transient or (attempts >= _ATTEMPTS and time.monotonic() > deadline):
+                    raise
+            time.sleep(_PAUSE)
+
+    return repeated
 
 
 def folders(path: Path) -> list[Path]:

@@ -24,13 +24,11 @@ from greedyexp.experiment.design import DECIDED
 from greedyexp.experiment.model import Experiment
 from greedyexp.protocols.base import Status
 from greedyexp.runner.code_version import plugin_sources, require_importable
+from greedyexp.runner.digests import ROW_SETTINGS, installation, parsed_settings
 from greedyexp.runner.engine import Engine, Interruption, SerialEngine, results_of
-from greedyexp.runner.files import ROW_SETTINGS, parsed_settings
-from greedyexp.runner.folder_status import installation
 from greedyexp.runner.journal import Journal, JournalEntry
 from greedyexp.runner.manifest import Manifest
 from greedyexp.runner.next_state import next_state, refuse_other_files
-from greedyexp.runner.output import write_tables
 from greedyexp.runner.plan import Batches, Plan
 from greedyexp.runner.processes import ProcessesEngine
 from greedyexp.runner.progress import progress_of
@@ -134,9 +132,7 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
     with Interruption(announce=options.progress) as interruption, folder_lock(folder):
         refuse_other_files(folder, experiment.name)
         with Journal(folder) as journal, next_state(folder, settings, sources.files) as home:
-            code = plan.files.code
-            manifest = Manifest(whole.experiment, folder, engine, options.shard, code=code)
-            journal.remember(experiment.folder, experiment.profile, options.shard)
+            manifest = Manifest(whole, journal, engine, installed, options.shard)
             journal.remember_components(plan.fingerprints.components())
             computed = _compute(plan, journal, engine, interruption, options)
             whole.grow_fully(journal)
@@ -148,16 +144,8 @@ def _run(experiment: Experiment, folder: Path, engine: Engine, options: RunOptio
                     place=str(journal.path),
                     remedy="Move the file to another folder, and run again.",
                 )
-            table = write_tables(whole, journal, home)
-            manifest.write(
-                home,
-                after if whole is plan else whole.census(journal),
-                computed,
-                data_files=plan.files.checksums(),
-                interrupted=interruption.soon,
-                installation=installed,
-                journal=journal.digest,
-            )
+            census = after if whole is plan else whole.census(journal)
+            table = manifest.finish(home, census, computed, interrupted=interruption.soon)
             replaced = _replaced(folder, settings)
     return Report(
         total=after.total,

@@ -17,7 +17,7 @@ from greedyexp.datasets.own import locate, relative_to
 from greedyexp.experiment.model import AlgorithmSpec, Experiment
 from greedyexp.protocols.base import Outcome
 from greedyexp.runner.code_version import ROOT, SourceFile
-from greedyexp.runner.files import NUMERICAL_LIBRARIES
+from greedyexp.runner.digests import NUMERICAL_LIBRARIES
 from greedyexp.runner.shards import WHOLE, Shard
 
 if TYPE_CHECKING:

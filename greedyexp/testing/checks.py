@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from greedyexp.core.errors import PluginError, UserError
+from greedyexp.core.parts import Algorithm
 from greedyexp.estimates.iteration import Iteration, objective
 from greedyexp.experiment.parameters import Parameters
 from greedyexp.protocols.contracts import own_randomness_only
@@ -37,10 +38,13 @@ class Check:
     may_refuse : bool
         Whether an algorithm may raise a ``DataError`` or a ``ConfigError`` instead, because the
         data are degenerate.
+    concerns : callable of an Algorithm
+        Whether the check is one of an algorithm.
     """
 
     function: Callable[[Trial], None]
     may_refuse: bool
+    concerns: Callable[[Algorithm], Any]
 
     @property
     def name(self) -> str:
@@ -56,9 +60,11 @@ class Check:
 CHECKS: dict[str, Check] = {}
 
 
-def _check(*, may_refuse: bool) -> Callable[[Callable[[Trial], None]], Callable[[Trial], None]]:
+def _check(
+    *, may_refuse: bool, of: Callable[[Algorithm], Any] = lambda part: True
+) -> Callable[[Callable[[Trial], None]], Callable[[Trial], None]]:
     def add(function: Callable[[Trial], None]) -> Callable[[Trial], None]:
-        CHECKS[function.__name__] = Check(function, may_refuse)
+        CHECKS[function.__name__] = Check(function, may_refuse, of)
         return function
 
     return add
@@ -225,24 +231,21 @@ def memory_order(trial: Trial) -> None:
     _compare(trial, _stored(one, strided, " in every other column of a wider array"), expected)
 
 
-@_check(may_refuse=False)
+@_check(may_refuse=False, of=lambda part: part.takes_sparse)
 def sparse_design(trial: Trial) -> None:
     """With ``takes_sparse`` it returns the same, up to rounding, for a sparse design."""
-    if trial.part.takes_sparse:
 
-        def thinned(X: np.ndarray) -> np.ndarray:
-            return np.where(np.abs(X) > 0.5, X, 0.0)
+    def thinned(X: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(X) > 0.5, X, 0.0)
 
-        one = given(trial.needs, design=thinned)
-        expected = trial.answer(one)
-        _compare(trial, _stored(one, scipy.sparse.csr_array, " in a CSR array"), expected)
+    one = given(trial.needs, design=thinned)
+    expected = trial.answer(one)
+    _compare(trial, _stored(one, scipy.sparse.csr_array, " in a CSR array"), expected)
 
 
-@_check(may_refuse=False)
+@_check(may_refuse=False, of=lambda part: part.takes_grid)
 def own_grid(trial: Trial) -> None:
     """With the argument ``grid`` it returns a path that has exactly the points of another path."""
-    if not trial.part.takes_grid:
-        return
     one = given(trial.needs)
     path = trial.answer(one).path
     what = "has the argument `grid` but returned no Path with tuning values"
@@ -258,11 +261,9 @@ def own_grid(trial: Trial) -> None:
         trial.answer(fold, grid=path.grid)
 
 
-@_check(may_refuse=False)
+@_check(may_refuse=False, of=lambda part: part.takes_grid)
 def sparse_first(trial: Trial) -> None:
     """A path begins at its sparse end: of equally good points, tuning takes the first."""
-    if not trial.part.takes_grid:
-        return
     one = given(trial.needs)
     path = trial.answer(one).path
     assert path is not None
@@ -271,12 +272,11 @@ def sparse_first(trial: Trial) -> None:
     trial.require(first <= last, one, what)
 
 
-@_check(may_refuse=True)
+@_check(may_refuse=True, of=lambda part: part.theory)
 def theory(trial: Trial) -> None:
     """The tuning that its theory prescribes is one point of its path."""
-    if trial.part.theory is None:
-        return
     one = given({*trial.needs, *trial.part.theory_requires})
+    assert trial.part.theory is not None
     try:
         grid = trial.part.theory(one.problem, **trial.params)
     except UserError:
@@ -286,11 +286,9 @@ def theory(trial: Trial) -> None:
     trial.answer(Given(one.problem, one.words + " and the tuning of its theory"), grid=grid)
 
 
-@_check(may_refuse=True)
+@_check(may_refuse=True, of=lambda part: part.yields == "iterates")
 def pauses(trial: Trial) -> None:
     """An iteration ends where it is asked to, and a pause changes none of its results."""
-    if trial.part.yields != "iterates":
-        return
     one = given(trial.needs)
     stopped = trial.answer(one).values[-1, :, 0]
     last = STEPS[-1]
@@ -307,11 +305,9 @@ def pauses(trial: Trial) -> None:
     trial.require(reached, one, what)
 
 
-@_check(may_refuse=True)
+@_check(may_refuse=True, of=lambda part: part.yields == "iterates")
 def objective_and_watch(trial: Trial) -> None:
     """An iteration reports its objective, and notes nonzero coefficients outside a set."""
-    if trial.part.yields != "iterates":
-        return
     one = given(trial.needs)
     X, y = one.problem.X[0], one.problem.y[0]
     made: Any = trial.call(one)

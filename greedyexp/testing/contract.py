@@ -90,7 +90,8 @@ class _Bound:
     def __call__(self) -> None:
         check = CHECKS[self.name]
         try:
-            check.function(self._trial)
+            if check.concerns(self._trial.part):
+                check.function(self._trial)
         except Refused as error:
             if not check.may_refuse:
                 sentence = str(error).rstrip(".")

@@ -20,7 +20,7 @@ import greedyexp
 from greedyexp import report
 from greedyexp.core import plugins
 from greedyexp.core.signals import INTERRUPTS
-from greedyexp.runner import session
+from greedyexp.runner import manifest
 
 COMMAND = ("run", "toy.yaml", "--trials", "20")
 FITS = 40
@@ -239,14 +239,14 @@ assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM
 
 def test_signals_while_the_table_is_written_do_not_damage_it(call, tmp_path, monkeypatch):
     write_toy(tmp_path)
-    write_tables = session.write_tables
+    write_tables = manifest.write_tables
 
     def pressed(*given):
         for _ in range(3):
             os.kill(os.getpid(), signal.SIGINT)
         return write_tables(*given)
 
-    monkeypatch.setattr(session, "write_tables", pressed)
+    monkeypatch.setattr(manifest, "write_tables", pressed)
     result = call("run", "toy.yaml", "--engine", "serial", cwd=tmp_path)
     assert result.returncode == 130
     table = tmp_path / "results/toy/quick/toy.csv"

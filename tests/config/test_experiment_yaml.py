@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from experiment_parts import message
 
-from greedyexp.config.document import Document, Place
-from greedyexp.config.reading import read_file, read_text
+from greedyexp.config.document import Document, Place, read_file, read_text
 from greedyexp.core.errors import ConfigError
 from greedyexp.core.yaml_text import dump_yaml, load_yaml
 

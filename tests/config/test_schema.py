@@ -12,7 +12,7 @@ import pytest
 from experiment_parts import BASE, base, registered  # noqa: F401 (an autouse fixture)
 
 from greedyexp.config import json_schema, load
-from greedyexp.config.reading import read_file, read_text
+from greedyexp.config.document import read_file, read_text
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
 

@@ -1,5 +1,6 @@
 """A run makes again only the figures, tables and verdicts that have changed."""
 
+import inspect
 import json
 import shutil
 from pathlib import Path
@@ -9,8 +10,7 @@ import yaml
 
 from greedyexp import config, report, runner
 from greedyexp.cli import main
-from greedyexp.report import kept
-from greedyexp.runner import own_files
+from greedyexp.runner import digests, own_files
 
 SETTINGS = {
     "name": "small",
@@ -44,13 +44,13 @@ class Runs:
         self.made: list[str] = []
         drawing = report.draw.__globals__["Drawing"]
         monkeypatch.setattr(drawing, "draw", self._noting(drawing.draw))
-        judge = report.verify.__globals__["_judged"]
+        judge = inspect.unwrap(report.verify).__globals__["_judged"]
 
         def judged(source):
             self.made.append("claims")
             return judge(source)
 
-        monkeypatch.setitem(report.verify.__globals__, "_judged", judged)
+        monkeypatch.setitem(inspect.unwrap(report.verify).__globals__, "_judged", judged)
 
     def _noting(self, draw):
         def drawn(drawing, one):
@@ -163,7 +163,7 @@ def test_an_edited_file_stays_until_it_is_moved_away(runs, capsys):
 
 @pytest.mark.parametrize("changed", ["version_of", "package_digest"])
 def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, changed):
-    monkeypatch.setattr(kept, changed, lambda *_: "another")
+    monkeypatch.setattr(digests, changed, lambda *_: "another")
     assert runs.run() == EVERYTHING
     assert runs.run() == []
 
@@ -172,7 +172,7 @@ def test_other_code_or_libraries_make_everything_again(runs, monkeypatch, change
 def test_without_the_record_or_with_installed_plugins_everything_is_made(runs, monkeypatch):
     (runs.results / own_files.OUTPUTS).unlink()
     assert runs.run() == EVERYTHING
-    monkeypatch.setattr(kept, "installed_plugins", lambda: ["a plugin"])
+    monkeypatch.setattr(digests, "installed_plugins", lambda: ["a plugin"])
     assert runs.run() == EVERYTHING
     assert runs.run() == EVERYTHING
 

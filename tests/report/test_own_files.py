@@ -17,7 +17,7 @@ from greedyexp.core import files
 from greedyexp.core.errors import StorageError
 from greedyexp.core.run_files import OUTPUTS, TAKEN_NAMES
 from greedyexp.runner import next_state
-from greedyexp.runner.files import content_digest
+from greedyexp.runner.digests import content_digest
 from greedyexp.runner.journal import Journal
 
 # The next state of a folder, and those of version 0.2.

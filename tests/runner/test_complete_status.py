@@ -10,8 +10,8 @@ import pytest
 
 from greedyexp import config, runner
 from greedyexp.core.errors import StorageError
-from greedyexp.runner import folder_status
-from greedyexp.runner.files import sources_digest
+from greedyexp.runner import digests, folder_status
+from greedyexp.runner.digests import sources_digest
 
 EXPERIMENT = {
     "name": "short",
@@ -92,10 +92,10 @@ def test_rows_that_are_gone_are_missed(folder):
 def test_edited_code_and_other_libraries_are_read_from_the_journal(folder, monkeypatch):
     assert not loads(folder, monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(folder_status, "package_digest", lambda: "edited")
+        patch.setattr(digests, "package_digest", lambda: "edited")
         assert loads(folder, monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(folder_status, "version_of", lambda _: "0.0")
+        patch.setattr(digests, "version_of", lambda _: "0.0")
         assert loads(folder, monkeypatch)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from runner_lab import Laboratory
 from greedyexp import config as experiments
 from greedyexp import report, runner
 from greedyexp.core.errors import StorageError, UserError
-from greedyexp.runner import output
+from greedyexp.runner import rows
 from greedyexp.runner.journal import Journal
 from greedyexp.runner.run_contents import read_run
 
@@ -201,12 +202,12 @@ def test_who_reads_during_a_run_sees_one_state(runs):
 @pytest.mark.parametrize("before", [True, False])
 def test_tables_that_change_their_form_are_replaced_whole(runs, monkeypatch, before):
     """A table is compressed from some size on, and a run may be killed while it replaces one."""
-    limits = (0, output.LARGE) if before else (output.LARGE, 0)
-    monkeypatch.setattr(output, "LARGE", limits[0])
+    limits = (0, rows.LARGE) if before else (rows.LARGE, 0)
+    monkeypatch.setattr(rows, "LARGE", limits[0])
     runs.complete(0.1)
     clean = runs.lab.folder / "clean"
     shutil.copytree(runs.results, clean)
-    monkeypatch.setattr(output, "LARGE", limits[1])
+    monkeypatch.setattr(rows, "LARGE", limits[1])
     seen, step = [], 14
     while _killed_at(step, runs, lambda: runs.complete(5.0)):
         seen.append(runs.noise())
@@ -232,7 +233,7 @@ def test_settings_that_nothing_can_be_read_from_are_a_sentence(runs, text):
 
 def test_verdicts_of_a_state_that_was_replaced_are_not_written(runs, monkeypatch):
     runs.complete(0.1)
-    judge = report.verify.__globals__["_judged"]
+    judge = inspect.unwrap(report.verify).__globals__["_judged"]
     replaced = []
 
     def slow(source):
@@ -242,7 +243,7 @@ def test_verdicts_of_a_state_that_was_replaced_are_not_written(runs, monkeypatch
             runs.complete(5.0)
         return found
 
-    monkeypatch.setitem(report.verify.__globals__, "_judged", slow)
+    monkeypatch.setitem(inspect.unwrap(report.verify).__globals__, "_judged", slow)
     (verdict,) = report.verify(runs.results).judged
     assert replaced
     assert verdict.verdict.value == "refuted"

@@ -21,7 +21,7 @@ from runner_lab import Laboratory, rows_of
 from greedyexp.core import files
 from greedyexp.core.errors import StorageError
 from greedyexp.core.files import folder_lock
-from greedyexp.runner import manifest, output
+from greedyexp.runner import manifest, rows
 from greedyexp.runner.rows import cell
 
 
@@ -220,7 +220,7 @@ def test_cells(value, text):
 def test_a_large_table_is_compressed_the_same_way_every_time(lab, monkeypatch):
     plain = lab.run().csv
     content = plain.read_bytes()
-    monkeypatch.setattr(output, "LARGE", len(content) - 1)
+    monkeypatch.setattr(rows, "LARGE", len(content) - 1)
     packed = lab.run().csv
     assert packed.name == "lab.csv.gz"
     assert not plain.exists()
@@ -229,7 +229,7 @@ def test_a_large_table_is_compressed_the_same_way_every_time(lab, monkeypatch):
     # Bytes 4 to 7 of a gzip header are the time.
     assert first[4:8] == b"\0\0\0\0"
     assert lab.run().csv.read_bytes() == first
-    monkeypatch.setattr(output, "LARGE", len(content))
+    monkeypatch.setattr(rows, "LARGE", len(content))
     assert lab.run().csv == plain
     assert not packed.exists()
     assert plain.read_bytes() == content
@@ -322,8 +322,9 @@ def test_a_run_without_a_finished_row_has_a_table_with_a_header(tmp_path):
     from greedyexp.runner.plan import Plan
 
     lab = Laboratory(tmp_path)
+    plan = Plan(lab.experiment())
     with Journal(tmp_path) as journal:
-        table = output.write_tables(Plan(lab.experiment()), journal, tmp_path)
+        table = rows.write_tables(plan.experiment, plan.finished, journal, tmp_path)
     assert table.read_text().startswith("n,p,noise,trouble,replicate,algorithm,status,message")
     assert rows_of(table) == []
     assert sqlite3.connect(tmp_path / "journal.sqlite").execute("PRAGMA journal_mode").fetchone()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from greedyexp.cli import completion, options, text
-from greedyexp.cli.lazy import LazyGroup
+from greedyexp.cli.app import LazyGroup
 from greedyexp.core import listing
 
 if TYPE_CHECKING:

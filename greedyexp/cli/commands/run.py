@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,19 +19,6 @@ from greedyexp.core.signals import Interrupted
 if TYPE_CHECKING:
     from greedyexp.config import Experiment
     from greedyexp.runner import Merged, Report, RunOptions, Shard
-
-# The remaining options change the experiment.
-_RUN_OPTIONS = (
-    "engine",
-    "jobs",
-    "scheduler",
-    "cluster",
-    "force",
-    "retry_failed",
-    "pdb",
-    "shard",
-    "max_time",
-)
 
 _INTERRUPTED = "Interrupted: finished replicates are kept; the same command continues."
 
@@ -69,10 +57,11 @@ def command(
     +<key>=<value> to the name of the folder, or +TAG with --tag.
     Finished replicates are not computed again: the same command continues an interrupted run.
     """
-    how = {name: settings.pop(name) for name in _RUN_OPTIONS}
-    experiments, code = _load_all(ctx, configs, keep_going=keep_going, settings=settings)
     from greedyexp.runner import RunOptions
 
+    # The remaining options change the experiment.
+    how = {one.name: settings.pop(one.name) for one in fields(RunOptions) if one.name in settings}
+    experiments, code = _load_all(ctx, configs, keep_going=keep_going, settings=settings)
     options = RunOptions.of(progress=not quiet, tracebacks=ctx.obj["traceback"], **how)
     for index, experiment in enumerate(experiments):
         try:

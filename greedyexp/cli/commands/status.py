@@ -27,12 +27,8 @@ def command(ctx: click.Context, path: Path) -> None:
 
     folders = runner.folders_below(path)
     states: list[FolderStatus] = []
-
-    def look_at(folder: Path) -> None:
-        states.append(runner.status(folder))
-
     # One damaged folder must not hide the others.
-    code = failures.each(ctx, folders, look_at)
+    code = failures.each(ctx, folders, lambda folder: states.append(runner.status(folder)))
     click.echo(text.table([HEADING, *map(row, states)], right=range(1, 7)))
     for state in states:
         if state.unfinished:

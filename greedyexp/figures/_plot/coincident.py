@@ -102,8 +102,7 @@ def _is_joined(line: Line2D) -> bool:
 
 def _points(line: Line2D) -> np.ndarray:
     found = np.column_stack([np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata())])
-    finite: np.ndarray = found[np.isfinite(found.astype(float)).all(axis=1)].astype(float)
-    return finite
+    return found[np.isfinite(found.astype(float)).all(axis=1)].astype(float)
 
 
 def _hides(distances: np.ndarray) -> bool:

@@ -246,7 +246,9 @@ class Panels:
         figure, size = self.figure, rcParams["font.size"]
         groups = [(self._name(axis), show_coincident(axis)) for axis, _ in self]
         alike = (_alike_text(handles) for handles in legends)
-        lines = self._broken_note([*note, coincident_text(groups), *alike])
+        said = sentences([*note, coincident_text(groups), *alike])
+        width = int(self._characters(size - 1))
+        lines = [part for line in said for part in _broken(line, width)]
         figure.supxlabel("\n".join(lines), fontsize=size - 1, color="0.35")
         tops = [_GAP]
         headings = textwrap.wrap(title, int(self._characters(size + 1) / _BOLD))
@@ -291,12 +293,6 @@ class Panels:
     def _characters(self, size: float) -> float:
         """Return how many characters of a size in points the figure is wide."""
         return float(self.figure.get_figwidth() * 72 / (_CHARACTER * size))
-
-    def _broken_note(self, lines: Sequence[str]) -> list[str]:
-        from matplotlib import rcParams
-
-        width = int(self._characters(rcParams["font.size"] - 1))
-        return [part for line in sentences(lines) for part in _broken(line, width)]
 
 
 def _alike_text(handles: Sequence[Artist]) -> str:

@@ -74,5 +74,4 @@ def attached(artist: Artist) -> Points | None:
 
 def _plain(values: Any) -> list[Any]:
     """Return values as Python's numbers and texts; the two ends of intervals as pairs."""
-    found: list[Any] = np.asarray(values).T.tolist()
-    return found
+    return np.asarray(values).T.tolist()

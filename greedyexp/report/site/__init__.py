@@ -1,7 +1,7 @@
 """A static HTML report of run folders: ``greedyexp report``.
 
 - ``build``: the folder of pages, its assets and the copies of files
-- ``index_page``, ``run_page``, ``comparison_page``: what the pages show
+- ``run_page``, ``several_runs``: what the pages show
 - ``forest``: the tests of claims as forest plots
 - ``svg``, ``legends``: figures as matplotlib draws them, with the places of their points
 - ``kept_pages``: pages of runs that have not changed

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from greedyexp.figures._plot.points import Points
 from greedyexp.results.records import identity, rows_where, with_sizes
@@ -71,8 +72,6 @@ class Rows:
 
     def _grouped(self, columns: Sequence[tuple[str, bool]]) -> _Groups:
         """Return the code of each value by column, and the positions of rows by codes."""
-        import pandas as pd
-
         codes, numbers = [], {}
         for name, by_entry in columns:
             column = self._frame[name]

@@ -97,13 +97,12 @@ def build(
     templates = _templates()
     folders = run_folders(path)
     _refuse_other_files(out, folders)
-    from greedyexp.report.site.comparison_page import comparison_page
-    from greedyexp.report.site.index_page import index_page
+    from greedyexp.report.site.several_runs import comparison_page, index_page
 
     def run(place: str, page: RunPage) -> dict[str, bytes]:
         # The index must not fail for one of its lines.
         _page(templates, "index", index_page({place: page}, [], []), ".")
-        return _files_of(page, templates)
+        return {**page.files, "index.html": _page(templates, "run", page.content, "../..")}
 
     def comparison(a: Path, b: Path, name: str) -> tuple[dict[str, Any], dict[str, bytes]]:
         content, files = comparison_page(a, b, name)
@@ -120,7 +119,7 @@ def build(
             if isinstance(files, UserError):
                 errors.append(files)
                 continue
-            _write_files(draft / place, files)
+            _write(draft / place, files)
             pages[place] = page
         if not pages:
             raise errors[0]
@@ -131,11 +130,11 @@ def build(
             if isinstance(made, UserError):
                 errors.append(made)
                 continue
-            _write_files(draft, made[1])
+            _write(draft, made[1])
             comparisons.append({**made[0], "file": f"{name}.html"})
         content = index_page(pages, comparisons, [str(error) for error in errors])
-        _write(draft / "index.html", _page(templates, "index", content, "."))
-        _write_assets(draft / "assets")
+        assets = {f"assets/{one.name}": one.read_bytes() for one in (_HERE / "assets").iterdir()}
+        _write(draft, {"index.html": _page(templates, "index", content, "."), **assets})
         written = [path for path in draft.rglob("*") if path.is_file()]
         own = frozenset(path.relative_to(draft).as_posix() for path in written)
     return Report(out / "index.html", len(pages), errors, own)
@@ -237,23 +236,10 @@ def _page(templates: Any, name: str, content: dict[str, Any], root: str) -> byte
     return CONTROL.sub("\ufffd", text).encode("utf-8", "replace")
 
 
-def _files_of(page: RunPage, templates: Any) -> dict[str, bytes]:
-    return {**page.files, "index.html": _page(templates, "run", page.content, "../..")}
-
-
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
-        _write(folder / name, data)
-
-
-def _write_assets(folder: Path) -> None:
-    for file in sorted((_HERE / "assets").iterdir()):
-        _write(folder / file.name, file.read_bytes())
-
-
-def _write(file: Path, data: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 def _refuse_other_files(out: Path, folders: Sequence[Path]) -> None:
@@ -296,6 +282,6 @@ def _replacing(out: Path) -> Iterator[Path]:
             # An earlier version has not listed the files of its report.
             own = OwnFiles(out, MARK, {"report": contents})
             own.replace("report", __version__, contents)
-            note_left_alone(own.left)
+            note_left_alone(own.left_alone)
     except OSError as error:
         raise unwritable(out, error) from error

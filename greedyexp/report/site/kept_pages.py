@@ -20,6 +20,7 @@ from platformdirs import user_cache_path
 from greedyexp.core.files import replacing
 from greedyexp.core.packages import version_of
 from greedyexp.report.kept import common_inputs
+from greedyexp.runner.digests import data_digest
 from greedyexp.runner.run_contents import Run
 
 # Seconds after which a page that no report has used is removed.
@@ -60,7 +61,7 @@ class KeptPage:
             "content": content,
             "files": {name: data.decode("latin-1") for name, data in files.items()},
         }
-        text = json.dumps(kept, default=_plain).encode()
+        text = json.dumps(kept, default=np.generic.item).encode()
         home = self._file.parent
         # Without the cache, the page is made again next time.
         with suppress(OSError):
@@ -78,17 +79,5 @@ def _inputs(run: Run) -> str | None:
     if common is None:
         return None
     packages = run.manifest.get("packages") or {}
-    parts = [
-        common,
-        str(run.folder),
-        run.design.settings,
-        run.manifest,
-        {name: version_of(name) for name in packages},
-    ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is no part of a page")
+    versions = {name: version_of(name) for name in packages}
+    return data_digest([common, str(run.folder), run.design.settings, run.manifest, versions])

@@ -7,12 +7,13 @@ import gzip
 import math
 import platform
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -25,7 +26,6 @@ from greedyexp.core.registry import lookup
 from greedyexp.core.run_files import CLAIMS, CONFIG, MANIFEST, TIMINGS
 from greedyexp.core.shipped import configs
 from greedyexp.experiment.parameters import Parameters
-from greedyexp.figures._plot.points import Points
 from greedyexp.figures._plot.typeset import plain, typeset
 from greedyexp.report.compare import success_curves, threshold_table
 from greedyexp.report.draw import Drawing, Listed, arrange, listed
@@ -39,10 +39,9 @@ from greedyexp.report.verify import verified_source
 from greedyexp.report.where import as_text
 from greedyexp.results.words import short_name, told_apart
 from greedyexp.runner.run_contents import Run, lacking, read_run
-from greedyexp.runner.run_folder import RunFolder
+from greedyexp.runner.run_folder import retried
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 # The script with the rows of a run.
@@ -82,12 +81,7 @@ def run_page(folder: Path) -> RunPage:
         If the run cannot be read.
     """
 
-    def read() -> RunPage | Run:
-        opened = read_run(folder)
-        kept = KeptPage(opened).read()
-        return RunPage(*kept) if kept else opened.loaded()
-
-    found: RunPage | Run = RunFolder(folder).retry(read)
+    found = _kept_page_or_run(folder)
     if isinstance(found, RunPage):
         return found
     page = _Writer(found).page()
@@ -95,6 +89,13 @@ def run_page(folder: Path) -> RunPage:
     if not any("error" in shown for name in ("figures", "tables") for shown in page.content[name]):
         KeptPage(found).write(page.content, page.files)
     return page
+
+
+@retried
+def _kept_page_or_run(folder: Path) -> RunPage | Run:
+    opened = read_run(folder)
+    kept = KeptPage(opened).read()
+    return RunPage(*kept) if kept else opened.loaded()
 
 
 class _Writer:
@@ -108,6 +109,7 @@ class _Writer:
         # Verdicts in a folder may be edited, or those of other code.
         claims = verified_source(source).contents
         paper = design.settings.get("paper") or {}
+        statuses = source.frame["status"].value_counts()
         content = {
             "name": design.name,
             "folder": str(source.folder),
@@ -117,72 +119,72 @@ class _Writer:
             "paper": str(paper.get("key", "")),
             "shown": str(paper.get("figure", "")),
             "part": source.context.part,
-            "counts": _counted(claims["claims"]),
-            "claims": [_claim(one) for one in claims["claims"]],
+            "counts": {
+                name: sum(one["verdict"] == name for one in claims["claims"]) for name in VERDICTS
+            },
+            "claims": [{**one, "rows": forest.rows(one["tests"])} for one in claims["claims"]],
             "looks": looks_sentence(claims),
             "readings": claims["readings"],
-            "figures": list(self._figures()),
+            "figures": list(self._drawn("figure", self._figure)),
             "thresholds": self._thresholds(),
-            "tables": list(self._tables()),
+            "tables": list(self._drawn("table", self._table)),
             "made": _made(source),
             "config": source.config_text,
             "command": _command(source),
             "replay": f"greedyexp replay {shlex.quote(str(source.folder))}",
             "rows": len(source.frame),
             "kept": self._kept(),
-            "status": _statuses(source.frame),
+            "status": {str(name): int(count) for name, count in statuses.items()},
             "algorithms": source.frame["algorithm"].nunique(),
         }
-        self._copies(claims)
+        self.files[CONFIG] = source.config_text.encode()
+        if source.manifest:
+            self.files[MANIFEST] = read_bytes(source.home.find(MANIFEST), source.folder)
+        self.files[CLAIMS] = as_json(claims).encode()
         content["rows_here"] = self._rows()
         content["downloads"] = [
             {"file": name, "bytes": len(data)} for name, data in self.files.items() if name != ROWS
         ]
         return RunPage(content, self.files)
 
-    def _figures(self) -> Iterator[dict[str, Any]]:
+    def _drawn(
+        self, kind: str, draw: Callable[[Drawing, Listed], dict[str, Any]]
+    ) -> Iterator[dict[str, Any]]:
         if self.source.frame.empty:
             return
         drawing = Drawing(self.source, None, Look())
         for one in listed(self.source.design):
-            if one.kind == "figure":
-                yield self._figure(drawing, one)
+            if one.kind != kind:
+                continue
+            known = lookup("figure", one.name)
+            shown = {
+                "stem": one.name_of_file,
+                "title": one.texts.get("title") or (known.title if known else one.name),
+                "caption": one.texts.get("caption", ""),
+            }
+            try:
+                yield shown | draw(drawing, one)
+            except Exception as error:  # It costs this figure or table alone.
+                said = str(error) if isinstance(error, UserError) else ""
+                said = said or f"{type(error).__name__}: {message_of(error)}"
+                yield shown | {"error": " ".join(said.split())}
 
     def _figure(self, drawing: Drawing, one: Listed) -> dict[str, Any]:
         known = lookup("figure", one.name)
-        caption = one.texts.get("caption", "")
-        shown: dict[str, Any] = {
-            "stem": one.name_of_file,
-            "title": one.texts.get("title") or (known.title if known else one.name),
-            "caption": caption,
-        }
-        about = metadata(note_of(self.source, caption))["svg"]["Description"]
-        try:
-            with drawing.picture(one) as picture:
-                return shown | figure_content(
-                    picture, shown["stem"], Rows(self.source, _where(one)), about
-                )
-        except Exception as error:  # It costs this figure alone.
-            return shown | {"error": _words_of(error)}
+        where = (Parameters(known).read_all(one.given).get("where") or {}) if known else {}
+        note = note_of(self.source, one.texts.get("caption", ""))
+        with drawing.picture(one) as picture:
+            rows = Rows(self.source, where)
+            about = metadata(note)["svg"]["Description"]
+            return figure_content(picture, one.name_of_file, rows, about)
 
-    def _tables(self) -> Iterator[dict[str, Any]]:
+    def _table(self, drawing: Drawing, one: Listed) -> dict[str, Any]:
         from greedyexp.tables._output import as_csv
 
-        if self.source.frame.empty:
-            return
-        drawing = Drawing(self.source, None, Look())
-        for one in listed(self.source.design):
-            if one.kind != "table":
-                continue
-            shown: dict[str, Any] = {"stem": one.name_of_file}
-            try:
-                table = drawing.table(one)
-            except Exception as error:  # It costs this table alone.
-                yield shown | {"error": _words_of(error)}
-                continue
-            self.files[f"{one.stem}.csv"] = as_csv(table).encode()
-            notes = " ".join(table.attrs.get("notes", []))
-            yield shown | {"title": table.attrs["title"], "note": notes, **table_content(table)}
+        table = drawing.table(one)
+        self.files[f"{one.stem}.csv"] = as_csv(table).encode()
+        notes = " ".join(table.attrs.get("notes", []))
+        return {"title": table.attrs["title"], "note": notes, **table_content(table)}
 
     def _thresholds(self) -> list[dict[str, Any]]:
         """Return the thresholds of the success curves in the figures and tables."""
@@ -197,14 +199,6 @@ class _Writer:
             names = ", ".join(dict.fromkeys(success.values()))
             found.append({"of": of, "success": names, **table_content(table)})
         return found
-
-    def _copies(self, claims: Mapping[str, Any]) -> None:
-        state = self.source
-        folder = self.source.folder
-        self.files[CONFIG] = state.config_text.encode()
-        if state.manifest:
-            self.files[MANIFEST] = read_bytes(state.home.find(MANIFEST), folder)
-        self.files[CLAIMS] = as_json(claims).encode()
 
     def _rows(self) -> bool:
         """Add the CSV as a script unless it is large; return True if it is not."""
@@ -224,20 +218,6 @@ class _Writer:
         folder = self.source.folder
         files = [self.source.table, *folder.glob(f"{TIMINGS}*")]
         return [{"file": file.name, "bytes": file.stat().st_size} for file in files]
-
-
-def _words_of(error: Exception) -> str:
-    words = (
-        str(error)
-        if isinstance(error, UserError)
-        else f"{type(error).__name__}: {message_of(error)}"
-    )
-    return " ".join(words.split())
-
-
-def _where(one: Listed) -> Mapping[str, Any]:
-    known = lookup("figure", one.name)
-    return (Parameters(known).read_all(one.given).get("where") or {}) if known else {}
 
 
 def figure_content(
@@ -270,7 +250,13 @@ def figure_content(
 def _series(series: Series, rows: Rows | None) -> dict[str, Any]:
     """Return the points of a series by columns; a column with one value for all has it once."""
     known = series.points
-    behind, places = _behind(rows, known) if rows else ([], [])
+    behind: list[dict[str, Any]] = []
+    places: list[int] = []
+    if rows:
+        found, places = rows.behind(known)
+        # The condition of the first row, as ``--where`` takes it.
+        first = [shlex.quote(as_text(rows.condition(runs[0][0]))) if runs else "" for runs in found]
+        behind = [{"rows": runs, "where": one} for runs, one in zip(found, first, strict=True)]
     names = told_apart({name: short_name(name) for name in known.keys})
     keys = {names[name]: _column(values) for name, values in known.keys.items()}
     facts = {plain(name): _column(values) for name, values in known.facts.items()}
@@ -292,19 +278,6 @@ def _series(series: Series, rows: Rows | None) -> dict[str, Any]:
 def _column(values: list[Any]) -> list[Any]:
     cells = [list(map(_cell, one)) if isinstance(one, list) else _cell(one) for one in values]
     return cells[:1] if all(cell == cells[0] for cell in cells) else cells
-
-
-def _behind(rows: Rows, known: Points) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the distinct sets of rows with their conditions, and the set of each point."""
-    found, places = rows.behind(known)
-    return [{"rows": runs, "where": _condition(rows, runs)} for runs in found], places
-
-
-def _condition(rows: Rows, runs: list[list[int]]) -> str:
-    """Return the condition of the first row, as ``--where`` takes it; empty without rows."""
-    if not runs:
-        return ""
-    return shlex.quote(as_text(rows.condition(runs[0][0])))
 
 
 def _cell(value: Any) -> Any:
@@ -330,19 +303,6 @@ def _sorted(cell: Any) -> dict[str, Any]:
         text = str(cell) if value is not cell else ("" if number is None else f"{value:.6g}")
         return {"text": text, "sort": str(number) if number is not None else ""}
     return {"text": "" if value is None else str(cell), "sort": None}
-
-
-def _counted(claims: list[Mapping[str, Any]]) -> dict[str, int]:
-    return {name: sum(one["verdict"] == name for one in claims) for name in VERDICTS}
-
-
-def _claim(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {**one, "rows": forest.rows(one["tests"])}
-
-
-def _statuses(frame: pd.DataFrame) -> dict[str, int]:
-    counts = frame["status"].value_counts()
-    return {str(name): int(count) for name, count in counts.items()}
 
 
 def _command(source: Run) -> str:

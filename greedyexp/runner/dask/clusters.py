@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from greedyexp.config.document import Node
-from greedyexp.config.reading import read_file
+from greedyexp.config.document import Node, read_file
 from greedyexp.core.errors import ConfigError
 from greedyexp.experiment.parameters import BadValue, read_value
 

@@ -18,7 +18,7 @@ from greedyexp.core.plugins import import_folder
 from greedyexp.datasets.own import locate, relative_to
 from greedyexp.runner import code_version
 from greedyexp.runner.code_version import SourceFile
-from greedyexp.runner.files import NUMERICAL_LIBRARIES
+from greedyexp.runner.digests import NUMERICAL_LIBRARIES
 from greedyexp.runner.fingerprint import file_hash, python_version
 from greedyexp.runner.work import Work
 
@@ -188,8 +188,5 @@ def _located(file: str, folder: Path | None, cwd: Path) -> Path:
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
-    found = {
-        "greedyexp": greedyexp.__version__,
-        "Python": python_version(),
-    }
+    found = {"greedyexp": greedyexp.__version__, "Python": python_version()}
     return found | {name: version_of(name) or _ABSENT for name in packages}

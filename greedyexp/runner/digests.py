@@ -7,13 +7,16 @@ import hashlib
 import io
 import json
 import os
+import platform
 import sqlite3
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import greedyexp
 from greedyexp.core.errors import ConfigError
+from greedyexp.core.packages import installed_plugins, version_of
 from greedyexp.core.yaml_text import load_yaml
 
 # The settings that determine rows. The others only affect figures, claims and descriptions.
@@ -36,11 +39,15 @@ def settings_digest(config_text: str) -> str:
         return ""
     kept = {key: config.get(key) for key in ROW_SETTINGS}
     try:
-        text = json.dumps(kept, sort_keys=True, default=str)
+        return data_digest(kept)
     except (TypeError, ValueError):
         # Mixed key types or a mapping that contains itself; no run writes such settings.
-        text = repr(kept)
-    return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(repr(kept).encode()).hexdigest()
+
+
+def data_digest(data: Any) -> str:
+    """Return the SHA-256 of plain data; mappings with other orders have the same."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def parsed_settings(text: str) -> dict[str, Any] | None:
@@ -81,6 +88,17 @@ def rows_digest(journal: sqlite3.Connection) -> str:
     for row in journal.execute("SELECT key, checksum FROM outcomes ORDER BY key"):
         total.update(repr(row).encode())
     return total.hexdigest()
+
+
+def installation(libraries: Sequence[str] = NUMERICAL_LIBRARIES) -> str:
+    """Return a digest of the code, the libraries and the version of Python.
+
+    It is empty if plugins are installed, which may have any code.
+    """
+    if installed_plugins():
+        return ""
+    versions = [f"{name} {version_of(name)}" for name in libraries]
+    return data_digest([package_digest(), platform.python_version(), *versions])
 
 
 @cache

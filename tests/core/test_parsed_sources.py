@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import greedyexp
-from greedyexp.runner import parsed_sources
-from greedyexp.runner.parsed_sources import ParsedSource, _parse, parsed
+from greedyexp.core import parsed_sources
+from greedyexp.core.parsed_sources import ParsedSource, _parse, parsed
 
 FILES = sorted(Path(greedyexp.__file__).parent.glob("runner/*.py"))
 
