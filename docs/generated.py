@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
 import statements
+import yaml
 from pictures import Picture, first_rows, picture_of, pictures, results, small, with_captions
 
 from greedyexp.cli.commands.show import without_sections

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
+from sklearn.linear_model import LogisticRegression
 from slow_greedy_dirty import SlowGreedyDirty
 
 from greedyexp.algorithms.dirty.greedy_dirty import greedy_dirty
@@ -61,7 +62,7 @@ class End:
 
 @cache
 def ended(seed: int) -> End:
-    """Return a run on correlated columns whose threshold is anywhere from far too low to too high."""
+    """Return a run on correlated columns, with a threshold from far too low to too high."""
     rng = np.random.default_rng(seed)
     n, p, w, nu = 60, 12, rng.uniform(1.05, 1.95), rng.uniform(0.1, 0.5)
     mixing = np.eye(p) + 0.2 * rng.standard_normal((p, p))
@@ -179,11 +180,13 @@ def test_the_noise_level_of_corollary_1_shrinks_as_stated():
         assert min(found) >= 0.5 * sigma * math.sqrt(math.log(r * p) / n)
 
 
-def recovered(seed: int, theta: float, kappa: float, w: list[float], nu: float) -> set[float]:
+def recovered(
+    seed: int, theta: float, kappa: float, w: list[float], nu: float, p: int = 128
+) -> set[float]:
     """Return the weights of rows with which some threshold recovers the signs."""
     generate = registry.find("generator", "multitask_overlap").function
     rng = np.random.default_rng(seed)
-    problem = generate(rng, p=128, theta=theta, kappa=kappa, values="sign", noise_std=0.1)
+    problem = generate(rng, p=p, theta=theta, kappa=kappa, values="sign", noise_std=0.1)
     path = greedy_dirty(problem, w=w, nu=nu)
     right = (np.sign(path.coef) == problem.truth).all(axis=(1, 2))
     return set(path.grid["w"][right].tolist())
@@ -232,3 +235,18 @@ def test_few_samples_need_a_weight_near_one_and_many_one_near_two():
         best[theta] = weights[int(np.argmax(rates))]
     assert best[0.65] <= 1.35
     assert best[1.1] >= 1.65
+
+
+@pytest.mark.deep
+def test_the_transition_becomes_sharper_with_more_features():
+    """Conjecture 1: the distance from 25% to 75% of success, by a logistic curve."""
+    widths = []
+    for p, thetas in ((64, np.arange(0.6, 1.3, 0.1)), (512, np.arange(0.56, 0.74, 0.03))):
+        won = [
+            [bool(recovered(seed, theta, 2 / 3, [1.25, 1.5, 1.75], 0.5, p)) for seed in range(60)]
+            for theta in thetas
+        ]
+        x = np.repeat(thetas, 60)[:, None]
+        curve = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
+        widths.append(2 * math.log(3) / curve.fit(x, np.ravel(won)).coef_[0, 0])
+    assert 0 < widths[1] < 0.5 * widths[0]
