@@ -142,14 +142,24 @@ def pair_eigenvalues(X):
     return (middle - half).min(), (middle + half).max()
 
 
-@pytest.mark.parametrize("kind", ["normal", "signs", "uniform"])
+@pytest.mark.parametrize("kind", ["normal", "signs", "uniform", "sphere", "columns"])
 def test_rows_of_the_order_of_s_log_d_bound_the_constants_of_theorem_3(kind):
-    """Equations 5a to 5c with s = 2 for least squares, also with fewer rows than features."""
+    """Equations 5a to 5c with s = 2 for least squares, also with fewer rows than features.
+
+    Entries of a row on the sphere depend on each other, as do those of a column of norm sqrt(n).
+    """
     rng = np.random.default_rng(0)
+
+    def scaled(shape, axis):
+        drawn = rng.standard_normal(shape)
+        return drawn * np.sqrt(shape[axis]) / np.linalg.norm(drawn, axis=axis, keepdims=True)
+
     draw = {
         "normal": lambda shape: rng.standard_normal(shape),
         "signs": lambda shape: rng.choice([-1.0, 1.0], shape),
         "uniform": lambda shape: rng.uniform(-np.sqrt(3), np.sqrt(3), shape),
+        "sphere": lambda shape: scaled(shape, 1),
+        "columns": lambda shape: scaled(shape, 0),
     }[kind]
     for d in (10, 100, 1000):
         n = int(np.ceil(60 * 2 * np.log(d)))
@@ -161,6 +171,28 @@ def test_rows_of_the_order_of_s_log_d_bound_the_constants_of_theorem_3(kind):
         low, high = pair_eigenvalues(draw((few, d)))
         assert low < 0.5 or high > 1.5
     assert n < d
+
+
+def test_pairwise_conditions_need_the_square_of_the_sparsity():
+    """Section 2: eigenvalues at n of the order s log d, coherence at the order s^2 log d."""
+    rng, d = np.random.default_rng(0), 14
+    needed = []
+    for s in (2, 3, 4):
+        n, supports = int(np.ceil(25 * s * np.log(d))), list(combinations(range(d), s))
+        coherences = []
+        for _ in range(10):
+            X = rng.standard_normal((n, d))
+            X *= np.sqrt(n) / np.linalg.norm(X, axis=0)
+            gram = X.T @ X / n
+            values = np.linalg.eigvalsh([gram[np.ix_(F, F)] for F in supports])
+            assert values.min() > 0.5
+            assert values.max() < 1.5
+            coherences.append(np.abs(gram - np.eye(d)).max())
+        # It falls as sqrt(log d / n), and (2 s - 1) times it must be below 1.
+        coherence = np.mean(coherences)
+        assert 1 < coherence * np.sqrt(n / np.log(d)) < 2
+        needed.append(((2 * s - 1) * coherence) ** 2 * n / (s * np.log(d)))
+    assert needed[2] > 1.5 * needed[0]
 
 
 @settings(SETTINGS, max_examples=6)
@@ -429,7 +461,7 @@ def least_squares_errors(n, d, kbar, draws, seed=0):
 
 def test_noise_and_fits_on_the_true_support_have_the_rates_of_equations_7_to_10():
     """With the mean over samples and columns of norm sqrt(n); for one feature 10 needs 1 + log."""
-    for n, d, kbar in ((200, 50, 1), (200, 50, 8), (800, 50, 8), (3200, 400, 8), (3200, 400, 64)):
+    for n, d, kbar in ((200, 50, 1), (200, 50, 8), (800, 50, 8), (1600, 200, 8), (1600, 200, 32)):
         off, at_truth, at_fit = least_squares_errors(n, d, kbar, 60)
         for gradients in (at_truth, at_fit):
             largest = np.abs(gradients).max(axis=0) / np.sqrt(2 * np.log(d) / n)
@@ -455,11 +487,11 @@ def test_strong_signals_of_least_squares_are_found_at_the_rate_of_equation_12(ru
     fast, _, key = RULES[rule]
     d, kbar = 40, 4
     errors = []
-    for n in (300, 1200, 4800):
+    for n in (200, 800, 3200):
         rng = np.random.default_rng(n)
         for c, found in ((40.0, 1.0), (0.2, 0.0)):
             hits = 0
-            for _ in range(5):
+            for _ in range(3):
                 X = rng.standard_normal((n, d))
                 X *= np.sqrt(n) / np.linalg.norm(X, axis=0)
                 size = c * np.sqrt(np.log(d) / n)
@@ -476,13 +508,16 @@ def test_strong_signals_of_least_squares_are_found_at_the_rate_of_equation_12(ru
                 weak = kbar * (c < 1)
                 rate = (kbar + np.log(d) * weak) / n
                 errors.append(((estimate - b) ** 2).sum() / rate)
-            assert hits == 5 * found
+            assert hits == 3 * found
     assert max(errors) < 4
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_the_error_against_the_model_grows_like_the_root_of_its_size(rule):
-    """Section 4.2: ||b - b*|| <= sqrt(kbar) ||grad Q(b*)||_inf / rho_-, not kbar times it."""
+    """Section 4.2: ||b - b*|| <= sqrt(kbar) ||grad Q(b*)||_inf / rho_-, not kbar times it.
+
+    The features are found where coefficients are a constant times the gradient, whatever kbar is.
+    """
     rng = np.random.default_rng(0)
     n, d = 400, 64
     X = near_orthonormal(rng, n, d, 1.2)
@@ -494,9 +529,11 @@ def test_the_error_against_the_model_grows_like_the_root_of_its_size(rule):
         for _ in range(10):
             b = np.zeros(d)
             b[:kbar] = rng.choice([-1.0, 1.0], kbar)
-            y = X @ b + 0.05 * rng.standard_normal(n)
+            y = X @ b + 0.3 * rng.standard_normal(n)
             risk = Risk(X, y)
             slope = np.abs(risk.gradient(risk.minimise(range(kbar)))).max()
+            assert 8 * single < 1 / slope
+            assert 1 / slope < 8 * single * kbar or kbar < 8
             path = fast(as_problem(X, y), **{key: threshold(rule, single, 1.0, slope)})
             estimate = path.coef[-1, :, 0]
             # No weak channels: the error against bbar is 0, and that against b* is not.
@@ -584,12 +621,3 @@ def test_the_most_frequent_activities_are_recognised_best():
         order = mean.sort_values("class_share", ascending=False)["class_error"]
         assert order.iloc[:4].max() < 0.1
         assert order.iloc[4:].mean() > 0.5
-
-
-def test_activities_of_table_1_add_up_without_its_misprint():
-    train = [81, 66, 64, 25, 6.4, 5.2, 3.9, 3.4, 2.5, 1.6, 1.5, 1.4, 0.5, 6.5]
-    test = [87, 42, 46, 65, 6.0, 4.6, 45.0, 3.5, 2.6, 1.6, 1.8, 1.4, 0.3, 2.1]
-    assert len(train) == len(test) == 14
-    assert abs(sum(train) - 270) < 2
-    assert abs(sum(test) - 270) > 30
-    assert abs(sum(test) - 45.0 + 4.5 - 270) < 2

@@ -325,6 +325,28 @@ def test_replacements_end_near_a_reference_that_is_nearly_the_minimum(seed):
     assert distances[-1] < 1e-4 < distances[0]
 
 
+def test_simple_replacements_leave_no_excess_either():
+    """ "Similar results hold": nothing is proved, but no run ends above the best single feature."""
+    moved = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(9, 16))
+        shared = rng.uniform(0, 0.1) * rng.uniform(-1, 1, (d, d))
+        gram = np.eye(d) + (shared + shared.T) / 2 * (1 - np.eye(d))
+        X = np.sqrt(d) * np.linalg.cholesky(gram).T
+        risk = Risk(X, X @ (rng.standard_normal(d) * rng.choice([0.05, 1.0, 3.0], d)))
+        k = int(np.ceil(1 + 4 / np.linalg.eigvalsh(gram)[0] ** 2)) - 1
+        if k + 2 > d:
+            continue
+        path = replacing.replacement_steps(
+            as_problem(risk.X, risk.y), features=k, variant="simple", start="worst"
+        )
+        best = min(risk.value(risk.minimise([j])) for j in range(d))
+        assert path.objective[-1] <= best + ROUNDING
+        moved += path.objective[0] > best
+    assert moved > 3
+
+
 @settings(SETTINGS, max_examples=10)
 @given(SEEDS, st.sampled_from(["absolute", "hinge"]), st.sampled_from([1.0, 5.0]))
 def test_fully_corrective_selection_of_a_smoothed_loss_keeps_its_guarantee(seed, name, beta):
