@@ -391,6 +391,22 @@ def test_the_proximal_gradient_has_three_phases():
     assert np.log(contraction) == pytest.approx([np.log(local)] * 2, rel=0.1)
 
 
+def test_rmp_has_the_same_three_phases():
+    lam, problem = 0.03, one_task(1, 50, 500)
+    run, best = rmp(problem, lam=lam), optimum(problem, lam)
+    run.watch(best.coef != 0)
+    plain, penalised = gs_coordinate_descent(problem), rmp(problem, lam=lam)
+    plain.advance(40), penalised.advance(40)
+    P, y = problem.X[0], problem.y[0]
+    assert np.linalg.norm(P @ (plain.coef - penalised.coef)) < 0.1 * np.linalg.norm(y)
+    gaps = gaps_at(run, [0, 80, 160, 320, 640, 25_000, 30_000, 35_000], best.value)
+    assert gaps[1] / gaps[0] < 0.02
+    assert (gaps[2:5] / gaps[1:4] > 0.5).all()
+    assert 1000 < run.last_outside < 25_000
+    assert gaps[7] / gaps[6] == pytest.approx(gaps[6] / gaps[5], rel=0.1)
+    assert gaps[6] / gaps[5] < 0.3
+
+
 @pytest.mark.parametrize(
     ("method", "later"), [(gradient_descent, 200), (gs_coordinate_descent, 800)]
 )
