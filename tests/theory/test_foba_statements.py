@@ -362,6 +362,7 @@ def test_theorems_4_and_5_hold_for_logistic_losses_and_correlated_columns(
         weak = np.count_nonzero(np.abs(bbar[missed]) < gamma)
         gap = risk.value(b) - risk.value(bbar)
         assert ((b - bbar) ** 2).sum() <= 8 * epsilon**2 / lower**2 * weak + ROUNDING
+        assert ((b - bbar) ** 2).sum() <= 4 * epsilon**2 / lower**2 * len(missed) + ROUNDING
         assert -ROUNDING <= gap <= epsilon**2 / lower * weak + ROUNDING
         assert lower**2 / (8 * single**2) * len(wrong) <= len(missed) <= 2 * weak
     assert applied > 0
