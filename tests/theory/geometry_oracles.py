@@ -120,3 +120,12 @@ def algorithm_one(a, g, lam, L, *, mended):
     if after(kinks[n]) <= 0:
         b[order[n]] = -np.sign(a[order[n]]) * (kinks[n] / L - sizes[n + 1 :].sum())
     return b
+
+
+def estimates(iteration, count):
+    """The estimates 0, ..., ``count`` of a run."""
+    found = []
+    for k in range(count + 1):
+        iteration.advance(k)
+        found.append(iteration.coef)
+    return found
