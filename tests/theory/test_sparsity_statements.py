@@ -355,10 +355,8 @@ def test_fully_corrective_selection_of_a_smoothed_loss_keeps_its_guarantee(seed,
     path = corrective.fully_corrective(
         as_problem(risk.X, risk.y), loss=name, beta=beta, ridge=0.01, steps=6
     )
-    rng = np.random.default_rng(seed)
-    for _ in range(4):
-        wbar = np.zeros(6)
-        wbar[rng.choice(6, 2, replace=False)] = rng.uniform(-1, 1, 2)
+    for size in (1, 2, 4, 6):
+        wbar = risk.minimise(np.random.default_rng(seed).choice(6, size, replace=False))
         for k in range(1, len(path)):
             excess = risk.original(path.coef[k, :, 0]) - risk.original(wbar)
             bound = 2 * risk.smoothness * np.abs(wbar).sum() ** 2 / k
