@@ -22,6 +22,7 @@ from sparsity_oracles import (
 
 from greedyexp.algorithms.sparsity import fully_corrective as corrective
 from greedyexp.algorithms.sparsity import replacement_steps as replacing
+from greedyexp.losses.risk import bind_risk
 from greedyexp.problems.problem import as_problem
 from greedyexp.theory import sparsity_bounds as bounds
 
@@ -517,3 +518,18 @@ def test_smoothing_of_figure_2_of_2008_costs_a_quarter_and_that_of_its_section_2
     rho, epsilon = 1.3, 0.2
     assert epsilon / (2 * rho**2) * rho**2 / 2 == pytest.approx(epsilon / 4)
     assert epsilon / rho**2 * rho**2 / 2 == pytest.approx(epsilon / 2)
+
+
+@SETTINGS
+@given(SEEDS, st.sampled_from(["squared", "logistic", "absolute", "hinge"]), st.floats(0, 1))
+def test_losses_of_section_1_are_convex(seed, name, share):
+    """Assumption 1, for the losses of the package before smoothing, which have kinks."""
+    risk, _ = drawn(seed, name)
+    beta = {"beta": 2.0} if name in ("absolute", "hinge") else {}
+    loss = bind_risk(name, as_problem(risk.X, risk.y), **beta)
+    w, u = np.random.default_rng(seed).standard_normal((2, 6)) * 3
+    between = loss.unsmoothed(share * w + (1 - share) * u)
+    ends = share * loss.unsmoothed(w) + (1 - share) * loss.unsmoothed(u)
+    assert between <= ends + ROUNDING
+    plain = risk.original if beta else risk.value
+    assert between == pytest.approx(plain(share * w + (1 - share) * u))
