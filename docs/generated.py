@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import statements
 import yaml
 from pictures import Picture, first_rows, picture_of, pictures, results, small, with_captions
 
@@ -50,6 +51,7 @@ def write(docs: Path) -> None:
     _replace(pages / "gallery.md", gallery(docs.parent))
     _replace(pages / "verdicts.md", verdicts_page(docs.parent))
     _replace(pages / "runs.md", runs_page(docs.parent))
+    _replace(pages / "statements.md", statements_page(docs))
     (pages / "results").mkdir(exist_ok=True)
     for run in results(docs.parent):
         page = pages / "results" / f"{run.parent.name}.md"
@@ -228,6 +230,23 @@ def verdicts_page(root: Path) -> str:
             if claim["verdict"] == verdict
         ]
         blocks.append(_table(("claim", "statement", "tests"), rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+def statements_page(docs: Path) -> str:
+    """Return a page on the statements of the papers: what shows each, and the verdict."""
+    listed, judged = statements.statements(docs), statements.verdicts(docs.parent)
+    shown = sum(one.shown for one in listed)
+    blocks = [
+        "# Statements of the papers",
+        f"Of {len(listed)} statements, {shown} are shown to hold or not: by claims of experiments,"
+        " by tests of this repository, or by a counterexample under"
+        " [misprints](../../misprints.md). For the others, the table says why not.",
+    ]
+    for paper in dict.fromkeys(one.paper for one in listed):
+        rows = [statements.row(one, judged) for one in listed if one.paper == paper]
+        heading = ("statement", "kind", "what it says", "shown by", "verdict")
+        blocks += [f"## {paper}", _table(heading, rows)]
     return "\n\n".join(blocks) + "\n"
 
 
