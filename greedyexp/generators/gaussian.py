@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from greedyexp.core.registry import generator
@@ -25,15 +26,22 @@ from greedyexp.generators._regression import (
 )
 from greedyexp.problems.problem import Problem
 
+# The trait of each kind of response.
+_RESPONSES = {"linear": "noise_std", "counts": "counts", "classes": "labels"}
+
 
 @generator(
     "gaussian",
     title="Sparse regression with a Gaussian design",
     paper="Wainwright 2009; Moucer, Taylor & Bach 2024, section 2.3",
-    provides=("truth", "noise_std"),
+    provides=lambda *, response, test_rows, **_: (
+        *("truth", _RESPONSES[response]),
+        *(["test_rows"] if test_rows else []),
+    ),
     check=check_features,
     shape=shape,
     facts=("n_features",),
+    added=("response", "signal", "test_rows"),
 )
 def gaussian(
     rng: np.random.Generator,
@@ -49,19 +57,56 @@ def gaussian(
         Literal["zero", "gaussian"],
         Field(description="where iterative methods begin: at zero or at N(0, I)"),
     ] = "zero",
+    response: Annotated[
+        Literal["linear", "counts", "classes"],
+        Field(
+            description="X truth plus noise; Poisson counts with means exp(X truth); or 1 and -1"
+            " with log-odds X truth"
+        ),
+    ] = "linear",
+    signal: Annotated[
+        float, Field(gt=0, le=5, description="l2 norm of the truth of counts and classes")
+    ] = 1.0,
+    test_rows: Annotated[
+        int, Field(ge=0, description="number of further observations that are held out")
+    ] = 0,
 ) -> Problem:
     """Rows N(0, Sigma) with Sigma_ij = correlation^|i-j|, supports uniform over all subsets.
 
-    y = X truth + N(0, noise_std^2 I). Moucer, Taylor & Bach write P for X, d for p, r for
-    aspect_ratio and sigma for noise_std; they take n = 50, s = 8, sigma = 0.5 and independent
-    columns.
+    y = X truth + N(0, noise_std^2 I), or counts or classes, which do not depend on ``noise_std``.
+    Moucer, Taylor & Bach write P for X, d for p, r for aspect_ratio and sigma for noise_std; they
+    take n = 50, s = 8, sigma = 0.5 and independent columns.
     """
     p = n_features(n_samples, p, aspect_ratio)
     truth = draw_truth(rng, p, sparsity, values)
-    X = stationary(rng, n_samples, p, correlation)
-    y = respond(rng, X, truth, noise_std)
+    if response != "linear":
+        truth *= signal / (np.linalg.norm(truth) or 1.0)
+    X = stationary(rng, n_samples + test_rows, p, correlation)
+    y = _drawn(rng, X, truth, noise_std, response)
     begin = rng.standard_normal((p, 1)) if start == "gaussian" else None
-    return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p}, start=begin)
+    return Problem(
+        (X[:n_samples],),
+        (y[:n_samples],),
+        truth,
+        noise_std if response == "linear" else None,
+        sparsity,
+        X_test=(X[n_samples:],) if test_rows else (),
+        y_test=(y[n_samples:],) if test_rows else (),
+        facts={"n_features": p},
+        start=begin,
+    )
+
+
+def _drawn(
+    rng: np.random.Generator, X: np.ndarray, truth: np.ndarray, noise_std: float, response: str
+) -> np.ndarray:
+    """Draw the responses of ``gaussian``, shape (n,)."""
+    if response == "linear":
+        return respond(rng, X, truth, noise_std)
+    level = X @ truth[:, 0]
+    if response == "counts":
+        return rng.poisson(np.exp(level)).astype(np.float64)
+    return np.where(rng.random(len(X)) < scipy.special.expit(level), 1.0, -1.0)
 
 
 Covariance = Annotated[

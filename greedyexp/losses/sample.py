@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
+import scipy
 
-from greedyexp.losses.loss import UNCONVERGED, Loss, Restricted
-from greedyexp.losses.quasi_newton import descend
+from greedyexp.core.listing import listed
+from greedyexp.losses.loss import TIE, UNCONVERGED, Loss, PlainFit, Restricted, highest
+from greedyexp.losses.quasi_newton import Descent, descend
+from greedyexp.losses.recession import NO_WEIGHT, direction_of_fall
 from greedyexp.losses.signed_columns import SignedColumns, derivative_tolerance
 from greedyexp.problems.checks import Indices
 
 # Entries of the columns whose lines are searched together.
-_BLOCK = 1 << 18
-_MOST_SEARCHES = 200
+_BLOCK = 1 << 15
+_MOST_NEWTON, _MOST_SEARCHES = 50, 200
+# Number of lines of largest expected gain that are searched before others are ruled out.
+_FEW = 4
+# Largest number of features listed in a message.
+_NAMED = 6
 # Along a line without a minimum, the search ends where the column has moved predictions this far.
 _FARTHEST = 1e12
 # Eigenvalues of a Hessian below this fraction of the largest count as this fraction.
 _LEAST_CURVATURE = 1e-12
+# If the pivots of a Hessian differ by less, its eigenvalues are not computed.
+_WELL = 1e-4
 
 
 class SampleLoss(Loss):
     """Q(b, c) = mean_i L(x_i b + c, y_i) + ridge / 2 ||b||^2 for a convex smooth L >= 0.
 
     A subclass defines L by three functions of predictions and responses, and ``beta``. Everything
-    that algorithms need follows from these. A loss with closed forms can override more.
+    that algorithms need follows from these. A loss with closed forms can override more. If L can
+    fall forever, the subclass also defines ``falls_forever``, so that a fit without a minimum is
+    not converged, and ``message`` lists features along which the loss falls.
 
     Parameters
     ----------
     X : array (n, p) or sparse array
     y : array (n,)
-        Responses, as the three functions take them.
+        Responses; the three functions take what ``coded`` makes of them.
     ridge : float >= 0
         Penalty on the selectable coefficients.
     intercept : bool
@@ -39,14 +52,24 @@ class SampleLoss(Loss):
     Attributes
     ----------
     beta : float > 0
-        Upper bound of the second derivative of L in the prediction. Every subclass sets it.
+        Upper bound of the second derivative of L in the prediction; infinite if there is none.
+        Every subclass sets it.
+    concordance : float > 0
+        M with |L'''| <= M L'', where derivatives are in the prediction; infinite if there is none.
+        It makes searches shorter and proves that minima exist.
+
+    References
+    ----------
+    F. Bach, Self-concordant analysis for logistic regression, 2010, section 2.2.
     """
+
+    concordance = math.inf
 
     # For the fit without features, which gives each loss its own scale.
     scale = 1.0
 
     def __init__(self, X, y: np.ndarray, *, ridge: float = 0.0, intercept: bool = False):
-        self.y = np.asarray(y, dtype=np.float64)
+        self.y = self.coded(y)
         self.n_samples = len(self.y)
         self.columns = SignedColumns(X, np.ones(self.n_samples), centre=intercept)
         self.means = self.columns.means if intercept else None
@@ -55,9 +78,25 @@ class SampleLoss(Loss):
         self.ridge = float(ridge)
         self.penalty = np.append(np.full(self.size, self.ridge), np.zeros(self.n_dense))
         null = self.minimise([])
-        slopes = self.slopes(self._predictions(null.params), self.y)
-        largest = float(np.abs(slopes).mean()) or 1.0
+        predictions = self._predictions(null.params)
+        largest = float(np.abs(self.slopes(predictions, self.y)).mean()) or 1.0
+        bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
+        self._bends = bends + self.ridge
         self.scale = self.columns.scale_of(null.gradient[: self.size], largest)
+
+    def coded(self, y: np.ndarray) -> np.ndarray:
+        """Return responses (n,), of any rows, as the three functions take them."""
+        return np.asarray(y, dtype=np.float64)
+
+    def falls_forever(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return for which samples L has no minimum, None if it always has one.
+
+        Returns
+        -------
+        up, down : bool arrays (n,)
+            Whether L falls forever as the prediction goes to infinity, and to minus infinity.
+        """
+        return None
 
     @abstractmethod
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -80,36 +119,112 @@ class SampleLoss(Loss):
         powers = self.columns.powers(np.full(self.n_samples, self.beta)) / self.n_samples
         return np.append(powers, np.full(self.n_dense, self.beta)) + self.penalty
 
+    def steepest(self, value: float) -> np.ndarray:
+        """Return the bound of each |derivative| from ``smoothness``, shape (d,).
+
+        If there is none, the second derivatives at the fit without features take its place. The
+        numbers are then sizes of derivatives, with which rounding errors are compared.
+        """
+        if math.isfinite(self.beta):
+            return super().steepest(value)
+        return np.sqrt(2.0 * abs(value) * self._bends)
+
     def value(self, params: np.ndarray) -> float:
         mean = float(self.losses(self._predictions(params), self.y).mean())
         return mean + 0.5 * float(self.penalty @ params**2)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
-        slopes = self.slopes(self._predictions(params), self.y) / self.n_samples
+        return self.value_and_gradient(params)[1]
+
+    def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        predictions = self._predictions(params)
+        value = float(self.losses(predictions, self.y).mean())
+        slopes = self.slopes(predictions, self.y) / self.n_samples
         sums = self.columns.times(slopes)
         if self.means is not None:
             sums = np.append(sums + slopes.sum() * self.means, slopes.sum())
-        return sums + self.penalty * params
+        return value + 0.5 * float(self.penalty @ params**2), sums + self.penalty * params
 
     def coordinate_minima(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps a_j and gains Q(b) - min_a Q(b + a e_j), both (d,).
 
         Along a column without a minimum the step is large, and the gain is that of this step.
         """
-        predictions, coef = self._predictions(params), params[: self.size]
+        found = self._minima(np.arange(self.size), self._predictions(params), params)
+        return found[0], found[1]
+
+    def best_gain(self, fit: SampleFit) -> tuple[int, float]:
+        """Return the feature of the largest gain, and that gain, from few line searches.
+
+        A gain is at most that of a line with third derivative M r_j times the second, where r_j is
+        the largest |x_ij|. Without M, a line that has turned before it could fall by the largest
+        gain found so far has a smaller one, since L is convex.
+        """
+        params, predictions = fit.params, self._predictions(fit.params)
+        slopes = self._centred(fit.full_gradient)
+        slopes[fit.support] = 0.0
+        bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
+        bends += self.ridge
+        with np.errstate(divide="ignore", invalid="ignore"):
+            guesses = np.where(slopes != 0.0, slopes**2 / (2.0 * bends), 0.0)
+        order = np.argsort(-guesses, kind="stable")
+        first, others = order[:_FEW], order[_FEW:]
+        gains = np.zeros(self.size)
+        gains[first] = self._minima(first, predictions, params)[1]
+        gains[fit.support] = 0.0
+        least = gains.max() * (1.0 - TIE)
+        others = others[slopes[others] != 0.0]
+        if math.isfinite(self.concordance):
+            reach = self.concordance * self.columns.reach[others]
+            others = others[_gain_bounds(slopes[others], bends[others], reach) >= least]
+        else:
+            others = others[self._turns_late(others, predictions, params, slopes, least)]
+        gains[others] = self._minima(others, predictions, params)[1]
+        return highest(gains)
+
+    def _turns_late(self, features, predictions, params, slopes, gain: float) -> np.ndarray:
+        """Return which lines may fall by more than ``gain``: they still fall at gain / |slope|."""
+        late = []
+        for block in self._blocks(features):
+            rows, steps = self.columns.rows(block), -gain / slopes[block]
+            moved = predictions + steps[:, None] * rows
+            ahead = np.einsum("kn,kn->k", self.slopes(moved, self.y), rows) / self.n_samples
+            ahead += self.ridge * (params[block] + steps)
+            late.append(ahead * slopes[block] >= 0.0)
+        return np.concatenate([np.zeros(0, dtype=bool), *late])
+
+    def _blocks(self, features: np.ndarray) -> list[np.ndarray]:
+        """Return the features in blocks of limited memory."""
         width = max(1, _BLOCK // self.n_samples)
-        blocks = [range(first, first + width) for first in range(0, self.size, width)]
-        found = []
-        for block in blocks:
-            features = np.array(block[: self.size - block.start])
-            rows = self.columns.rows(features)
-            steps = self._line_minima(rows, predictions, coef[features])
+        return [features[first : first + width] for first in range(0, len(features), width)]
+
+    def _centred(self, gradient: np.ndarray) -> np.ndarray:
+        """Return derivatives along columns, which are centred with an intercept, shape (d,)."""
+        slopes = gradient[: self.size].copy()
+        return slopes if self.means is None else slopes - gradient[self.size] * self.means
+
+    def _minima(self, features, predictions, params) -> np.ndarray:
+        """Return steps and gains of ``coordinate_minima`` for some features, shape (2, k)."""
+        found = [np.zeros((2, 0))]
+        before = self.losses(predictions, self.y)
+        for block in self._blocks(features):
+            rows, coef = self.columns.rows(block), params[block]
+            steps = self._line_minima(rows, predictions, coef)
             moved = self.losses(predictions + steps[:, None] * rows, self.y)
-            gains = (self.losses(predictions, self.y) - moved).mean(axis=1)
-            gains -= 0.5 * self.ridge * steps * (2.0 * coef[features] + steps)
-            found.append((steps, np.maximum(gains, 0.0)))
-        steps, gains = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return steps, gains
+            gains = (before - moved).mean(axis=1)
+            gains -= 0.5 * self.ridge * steps * (2.0 * coef + steps)
+            found.append(np.stack([steps, np.maximum(gains, 0.0)]))
+        return np.concatenate(found, axis=1)
+
+    def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
+        coef = params[list(support)]
+        predictions = self._predictions(params)
+        without = self.losses(predictions - coef[:, None] * self.columns.rows(support), self.y)
+        costs = (without - self.losses(predictions, self.y)).mean(axis=1)
+        return costs - 0.5 * self.ridge * coef**2
+
+    def fit(self) -> SampleFit:
+        return SampleFit(self)
 
     def _line_minima(
         self, rows: np.ndarray, predictions: np.ndarray, coef: np.ndarray
@@ -165,18 +280,64 @@ class SampleLoss(Loss):
             return value, rows @ slopes + penalty * weights
 
         tolerance = derivative_tolerance(np.abs(rows).mean(axis=1), self.scale)
-        bends = self.curvatures(weights @ rows, self.y) / self.n_samples
-        inverse = _inverse((rows * bends) @ rows.T + np.diag(penalty))
-        end = descend(function, weights, tolerance, inverse)
+
+        def inverse(weights: np.ndarray) -> np.ndarray | None:
+            bends = self.curvatures(weights @ rows, self.y) / self.n_samples
+            return _inverse((rows * bends) @ rows.T + np.diag(penalty))
+
+        # Newton's method, as long as its whole steps lower the value.
+        value, gradient = function(weights)
+        metric = inverse(weights)
+        for _ in range(_MOST_NEWTON):
+            if metric is None or not (np.abs(gradient) > tolerance).any():
+                break
+            trial = weights - metric @ gradient
+            reached, slope = function(trial)
+            if not reached < value:
+                break
+            weights, value, gradient = trial, reached, slope
+            metric = inverse(weights)
+        end = descend(function, weights, tolerance, metric)
         params = np.zeros(self.size + self.n_dense)
         params[places] = end.x[self.n_dense :]
         params[self.size :] = end.x[: self.n_dense] - shift @ params[places]
         message = "" if end.converged else UNCONVERGED
-        return Restricted(params, end.value, self.gradient(params), end.converged, message)
+        falls = self.falls_forever()
+        if falls is not None and not self._is_bounded(end, rows, inverse):
+            free = self.n_dense if self.ridge > 0.0 else len(rows)
+            message = self._falling(rows[:free], places, *falls) or message
+        return Restricted(params, end.value, self.gradient(params), not message, message)
+
+    def _is_bounded(self, end: Descent, rows: np.ndarray, inverse: Callable) -> bool:
+        """Return whether a point proves that a minimum exists.
+
+        One exists if n M^2 g^T H^-1 g is below all L'', with the gradient g and the Hessian H: the
+        slope along any v with max |x_i v| = 1 rises by at least v^T H v / M > |g v|.
+        """
+        metric = inverse(end.x) if math.isfinite(self.concordance) else None
+        if metric is None:
+            return False
+        square = float(end.gradient @ metric @ end.gradient)
+        least = self.curvatures(end.x @ rows, self.y).min()
+        return bool(self.n_samples * self.concordance**2 * square < least)
+
+    def _falling(self, rows: np.ndarray, places: np.ndarray, up, down) -> str:
+        """Return along which features, those of rows after the intercept, Q falls forever."""
+        direction = direction_of_fall(rows, up, down)[0] if len(rows) else None
+        if direction is None:
+            return ""
+        used = np.abs(direction[self.n_dense :]) > NO_WEIGHT * np.abs(direction).max()
+        features = places[: len(used)][used].tolist()
+        if not features:
+            return "the loss falls forever along the intercept."
+        return (
+            f"the loss falls forever along feature{'s' * (len(features) > 1)}"
+            f" {listed(features, _NAMED)}; without a ridge no minimum exists."
+        )
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         predictions = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
-        return self.losses(predictions, np.asarray(y, dtype=np.float64))
+        return self.losses(predictions, self.coded(y))
 
     def _predictions(self, params: np.ndarray) -> np.ndarray:
         coef = params[: self.size]
@@ -186,6 +347,28 @@ class SampleLoss(Loss):
             if self.means is None
             else predictions + params[self.size] + self.means @ coef
         )
+
+
+class SampleFit(PlainFit):
+    """A fit that searches few lines for the best gain."""
+
+    loss: SampleLoss
+
+    def best_gain(self) -> tuple[int, float]:
+        return self.loss.best_gain(self)
+
+
+def _gain_bounds(slopes: np.ndarray, bends: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Return upper bounds of the decrease of h, given h'(0), h''(0) and |h'''| <= reach h''.
+
+    h''(t) >= h''(0) exp(-reach |t|), so h falls by at most h''(0) / reach^2 times
+    u + (1 - u) log(1 - u), where u = |h'(0)| reach / h''(0) is below 1.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.abs(slopes) * reach / bends
+        # The difference loses its digits to a small u.
+        share = np.where(u < 1e-4, 0.5 * u**2 * (1.0 + u), u + (1.0 - u) * np.log1p(-u))
+        return np.where(u < 1.0, bends / reach**2 * share, np.inf)
 
 
 def _next_steps(at, slope, bend, low, high, reach) -> np.ndarray:
@@ -208,6 +391,11 @@ def _inverse(hessian: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive semidefinite matrix whose small eigenvalues are raised."""
     if not hessian.size:
         return None
+    factor, failed = scipy.linalg.lapack.dpotrf(hessian, lower=True)
+    pivots = factor.diagonal()
+    if not failed and pivots.min() > _WELL * pivots.max():
+        half = scipy.linalg.lapack.dpotri(factor, lower=True)[0]
+        return half + np.tril(half, -1).T
     values, vectors = np.linalg.eigh(hessian)
     if values[-1] <= 0:
         return None

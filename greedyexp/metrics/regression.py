@@ -17,6 +17,7 @@ from greedyexp.problems.problem import Problem
 # Largest relative distance of an estimate that counts as recovery.
 _RECOVERED = 1e-3
 
+_ONE_RESPONSE = ("test_rows", "one_response")
 _coefficients = partial(metric, of="path", requires=("truth",))
 _residuals = partial(metric, of="path", predicts=True)
 
@@ -47,14 +48,34 @@ def test_error(problem: Problem, path: Path) -> np.ndarray:
     return _mean_squared_residual(problem.X_test, problem.y_test, path)
 
 
+@metric("test_loss", better="lower", title="test loss", of="path", requires=_ONE_RESPONSE)
+def test_loss(problem: Problem, path: Path) -> np.ndarray:
+    """Mean over the test rows of the loss that was minimised, without a penalty.
+
+    For the loss ``poisson`` it is half of the mean deviance, for ``logistic`` the mean negative
+    log-likelihood, for ``squared`` the mean squared residual.
+
+    Raises
+    ------
+    DataError
+        If the algorithm names no loss, or the loss is not a sum over single rows.
+    """
+    if path.loss is None:
+        raise DataError(
+            "test_loss needs an algorithm with a parameter loss.", remedy="Use test_error."
+        )
+    losses = path.loss.row_losses(problem.X_test[0], problem.y_test[0], path.params)
+    return losses.mean(axis=1)
+
+
 def _mean_squared_residual(
     X: Sequence[np.ndarray], y: Sequence[np.ndarray], path: Path
 ) -> np.ndarray:
     if path.loss is not None and path.loss.scores:
         raise DataError(
-            "squared residuals need predictions of the response, but this loss predicts scores of"
-            " classes.",
-            remedy="Use a metric of classes, such as test_sign_error.",
+            "squared residuals need predictions of the response, but those of this loss are scores"
+            " of classes or logarithms of means.",
+            remedy="Use test_loss, or a metric of classes, such as test_sign_error.",
         )
     errors = [
         ((yj - path.predictions(Xj, j)) ** 2).mean(axis=1)

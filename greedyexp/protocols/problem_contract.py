@@ -191,6 +191,7 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         "spread_label": made.moments is not None and "truth_l1_norm" in made.facts,
         "multi_task": made.n_tasks > 1,
         "chains": made.chains is not None,
+        "counts": all(((y >= 0) & (y % 1 == 0)).all() for y in made.y),
         "sparse": made.sparse_design,
         "population": not made.n_samples.all(),
     }

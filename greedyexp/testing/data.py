@@ -15,7 +15,7 @@ from greedyexp.problems.problem import Problem
 # Traits of the problems made here.
 _MADE = (
     *("truth", "noise_std", "test_rows", "rows", "multi_task", "one_response"),
-    *("labels", "two_values", "chains", "moments"),
+    *("labels", "two_values", "counts", "chains", "moments"),
 )
 _NOISE = 0.5
 _WORDS_OF_A_CHAIN = 5
@@ -74,6 +74,8 @@ def given(
     y = tuple(Xj @ truth[:, j] + _NOISE * rng.standard_normal(len(Xj)) for j, Xj in enumerate(X))
     if {"labels", "two_values"} & set(needs):
         y = tuple(np.where(yj > np.median(yj), 1.0, -1.0) for yj in y)
+    if "counts" in needs:
+        y = tuple(rng.poisson(np.exp(yj / 2)).astype(float) for yj in y)
     problem = Problem(X, y, truth, _NOISE, min(p, 3), X_test=X, y_test=y)
     if "chains" in needs:
         problem = _chained(problem)
