@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 import scipy
@@ -64,8 +63,6 @@ class SampleLoss(Loss):
     """
 
     concordance = math.inf
-
-    # For the fit without features, which gives each loss its own scale.
     scale = 1.0
 
     def __init__(self, X, y: np.ndarray, *, ridge: float = 0.0, intercept: bool = False):
@@ -77,12 +74,20 @@ class SampleLoss(Loss):
         self.n_dense = int(intercept)
         self.ridge = float(ridge)
         self.penalty = np.append(np.full(self.size, self.ridge), np.zeros(self.n_dense))
+        self._slope = self.scale = self._mean_slope(np.zeros(self.n_samples))
         null = self.minimise([])
         predictions = self._predictions(null.params)
-        largest = float(np.abs(self.slopes(predictions, self.y)).mean()) or 1.0
+        self._slope = self._mean_slope(predictions)
         bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
         self._bends = bends + self.ridge
-        self.scale = self.columns.scale_of(null.gradient[: self.size], largest)
+        self.scale = self.columns.scale_of(null.gradient[: self.size], self._slope)
+
+    def _mean_slope(self, predictions: np.ndarray) -> float:
+        return float(np.abs(self.slopes(predictions, self.y)).mean()) or 1.0
+
+    def _tolerance(self, rows: np.ndarray) -> np.ndarray:
+        """Return tolerances of derivatives along columns (k, n), which grow with those of L."""
+        return derivative_tolerance(self._slope * np.abs(rows).mean(axis=1), self.scale)
 
     def coded(self, y: np.ndarray) -> np.ndarray:
         """Return responses (n,), of any rows, as the three functions take them."""
@@ -165,28 +170,28 @@ class SampleLoss(Loss):
         slopes[fit.support] = 0.0
         bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
         bends += self.ridge
-        with np.errstate(divide="ignore", invalid="ignore"):
-            guesses = np.where(slopes != 0.0, slopes**2 / (2.0 * bends), 0.0)
-        order = np.argsort(-guesses, kind="stable")
-        first, others = order[:_FEW], order[_FEW:]
-        gains = np.zeros(self.size)
-        gains[first] = self._minima(first, predictions, params)[1]
-        gains[fit.support] = 0.0
-        least = gains.max() * (1.0 - TIE)
-        others = others[slopes[others] != 0.0]
+        guesses = np.zeros(self.size)
+        np.divide(slopes**2, 2.0 * bends, out=guesses, where=bends > 0.0)
+        # A step of Newton's method along the most promising lines is a lower bound.
+        few = np.argsort(-guesses, kind="stable")[:_FEW]
+        few = few[guesses[few] > 0.0]
+        least = self._gains(few, -slopes[few] / bends[few], predictions, params).max(initial=0.0)
+        features = np.flatnonzero(slopes)
         if math.isfinite(self.concordance):
-            reach = self.concordance * self.columns.reach[others]
-            others = others[_gain_bounds(slopes[others], bends[others], reach) >= least]
+            reach = self.concordance * self.columns.reach[features]
+            most = _gain_bounds(slopes[features], bends[features], reach)
+            features = features[most >= least * (1.0 - TIE)]
         else:
-            others = others[self._turns_late(others, predictions, params, slopes, least)]
-        gains[others] = self._minima(others, predictions, params)[1]
+            features = features[self._turns_late(features, predictions, params, slopes, least)]
+        gains = np.zeros(self.size)
+        gains[features] = self._minima(features, predictions, params)[1]
         return highest(gains)
 
     def _turns_late(self, features, predictions, params, slopes, gain: float) -> np.ndarray:
         """Return which lines may fall by more than ``gain``: they still fall at gain / |slope|."""
         late = []
         for block in self._blocks(features):
-            rows, steps = self.columns.rows(block), -gain / slopes[block]
+            rows, steps = self.columns.rows(block), -gain * (1.0 - TIE) / slopes[block]
             moved = predictions + steps[:, None] * rows
             ahead = np.einsum("kn,kn->k", self.slopes(moved, self.y), rows) / self.n_samples
             ahead += self.ridge * (params[block] + steps)
@@ -206,15 +211,17 @@ class SampleLoss(Loss):
     def _minima(self, features, predictions, params) -> np.ndarray:
         """Return steps and gains of ``coordinate_minima`` for some features, shape (2, k)."""
         found = [np.zeros((2, 0))]
-        before = self.losses(predictions, self.y)
         for block in self._blocks(features):
-            rows, coef = self.columns.rows(block), params[block]
-            steps = self._line_minima(rows, predictions, coef)
-            moved = self.losses(predictions + steps[:, None] * rows, self.y)
-            gains = (before - moved).mean(axis=1)
-            gains -= 0.5 * self.ridge * steps * (2.0 * coef + steps)
+            steps = self._line_minima(self.columns.rows(block), predictions, params[block])
+            gains = self._gains(block, steps, predictions, params)
             found.append(np.stack([steps, np.maximum(gains, 0.0)]))
         return np.concatenate(found, axis=1)
+
+    def _gains(self, features, steps, predictions, params) -> np.ndarray:
+        """Return the decreases of Q by steps (k,) along some features (k,)."""
+        moved = predictions + steps[:, None] * self.columns.rows(features)
+        gains = (self.losses(predictions, self.y) - self.losses(moved, self.y)).mean(axis=1)
+        return gains - 0.5 * self.ridge * steps * (2.0 * params[features] + steps)
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         coef = params[list(support)]
@@ -238,7 +245,7 @@ class SampleLoss(Loss):
         coef : array (k,)
             Their coefficients.
         """
-        tolerance = derivative_tolerance(np.abs(rows).mean(axis=1), self.scale)
+        tolerance = self._tolerance(rows)
         reach = np.abs(rows).max(axis=1, initial=0.0)
         steps, low, high = (
             np.zeros(len(rows)),
@@ -279,7 +286,7 @@ class SampleLoss(Loss):
             slopes = self.slopes(predictions, self.y) / self.n_samples
             return value, rows @ slopes + penalty * weights
 
-        tolerance = derivative_tolerance(np.abs(rows).mean(axis=1), self.scale)
+        tolerance = self._tolerance(rows)
 
         def inverse(weights: np.ndarray) -> np.ndarray | None:
             bends = self.curvatures(weights @ rows, self.y) / self.n_samples
@@ -303,23 +310,37 @@ class SampleLoss(Loss):
         params[self.size :] = end.x[: self.n_dense] - shift @ params[places]
         message = "" if end.converged else UNCONVERGED
         falls = self.falls_forever()
-        if falls is not None and not self._is_bounded(end, rows, inverse):
-            free = self.n_dense if self.ridge > 0.0 else len(rows)
+        free = self.n_dense if self.ridge > 0.0 else len(rows)
+        if falls is not None and not self._is_bounded(end, rows, free):
             message = self._falling(rows[:free], places, *falls) or message
         return Restricted(params, end.value, self.gradient(params), not message, message)
 
-    def _is_bounded(self, end: Descent, rows: np.ndarray, inverse: Callable) -> bool:
-        """Return whether a point proves that a minimum exists.
+    def _is_bounded(self, end: Descent, rows: np.ndarray, free: int) -> bool:
+        """Return whether the end of a search proves that a minimum exists.
 
-        One exists if n M^2 g^T H^-1 g is below all L'', with the gradient g and the Hessian H: the
-        slope along any v with max |x_i v| = 1 rises by at least v^T H v / M > |g v|.
+        One exists if n M^2 g^T H^-1 g is below all L'', with the gradient g and the Hessian H of
+        the coefficients without a ridge, which come first: the slope along any v with
+        max |x_i v| = 1 rises by at least v^T H v / M > |g v|.
+
+        Parameters
+        ----------
+        end : Descent
+        rows : array (k, n)
+        free : int
+            Number of coefficients without a ridge.
         """
-        metric = inverse(end.x) if math.isfinite(self.concordance) else None
-        if metric is None:
+        if not free or math.isinf(self.concordance):
+            return not free
+        bends, rows = self.curvatures(end.x @ rows, self.y), rows[:free]
+        hessian = (rows * bends) @ rows.T / self.n_samples
+        units = np.sqrt(hessian.diagonal())
+        if not units.min() > 0.0:
             return False
-        square = float(end.gradient @ metric @ end.gradient)
-        least = self.curvatures(end.x @ rows, self.y).min()
-        return bool(self.n_samples * self.concordance**2 * square < least)
+        factor, failed = scipy.linalg.lapack.dpotrf(hessian / np.outer(units, units), lower=True)
+        if failed or not factor.diagonal().min() > _WELL:
+            return False
+        part = scipy.linalg.solve_triangular(factor, end.gradient[:free] / units, lower=True)
+        return bool(self.n_samples * self.concordance**2 * (part @ part) < bends.min())
 
     def _falling(self, rows: np.ndarray, places: np.ndarray, up, down) -> str:
         """Return along which features, those of rows after the intercept, Q falls forever."""

@@ -11,8 +11,11 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind, is_smooth, names
 from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.huber import HuberLoss
 from greedyexp.losses.logistic import LogisticLoss
+from greedyexp.losses.poisson import PoissonLoss
 from greedyexp.losses.squared import SquaredLoss
+from greedyexp.losses.squared_hinge import SquaredHingeLoss
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.runner.code_version import source_of, sources
 
@@ -29,16 +32,21 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
+    kinds |= {"huber": HuberLoss, "poisson": PoissonLoss, "squared_hinge": SquaredHingeLoss}
     assert sorted(names(is_smooth)) == sorted(kinds)
     for name, kind in kinds.items():
         problem = chained() if name == "crf" else as_problem(X, y)
+        problem = as_problem(X, LABELS) if name == "poisson" else problem
         assert type(bind(name, problem)) is kind
 
 
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ConfigError) as caught:
         bind("cubic", as_problem(X, X[:, 0]))
-    assert str(caught.value) == "unknown loss 'cubic'. Use crf, logistic, squared."
+    assert (
+        str(caught.value)
+        == "unknown loss 'cubic'. Use crf, huber, logistic, poisson, squared, squared_hinge."
+    )
 
 
 def test_a_loss_depends_on_no_other_loss():
@@ -141,7 +149,9 @@ def test_impossible_options_are_refused():
 def test_only_the_losses_know_their_names():
     """A new loss is a file of its own; other code asks what a loss offers."""
     root = Path(greedyexp.__file__).parent
-    quoted = re.compile(r"(?:==|!=|\bin \()\s*[\"'](?:squared|logistic|absolute|hinge|crf)[\"']")
+    quoted = re.compile(
+        r"(?:==|!=|\bin \()\s*[\"'](?:squared|logistic|absolute|hinge|crf|poisson|huber|squared_hinge)[\"']"
+    )
     named = re.compile(r"loss\w*\s*$|\bloss\b")
     guilty = []
     for path in root.rglob("*.py"):
