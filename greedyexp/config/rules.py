@@ -62,6 +62,7 @@ TRAITS = {
     "labels": Trait("class labels as responses", "gives none"),
     "two_values": Trait("responses of two values", "gives none"),
     "counts": Trait("counts as responses", "gives none"),
+    "classes": Trait("one of several classes for each row", "gives none"),
     "chains": Trait("sequences of labelled words", "makes none"),
     "one_response": Trait("one response", "makes several", unless="multi_task"),
     "moments": Trait(

@@ -59,7 +59,8 @@ class Generator(Part):
     provides : iterable of str, or callable of the parameters returning one
         Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
         ``two_values`` (in each response), ``labels`` (the two values are those that metrics of
-        classification need), ``counts`` (responses are whole numbers >= 0), ``chains``,
+        classification need), ``counts`` (responses are whole numbers >= 0),
+        ``classes`` (responses are 1 for the class of a row and 0 for the others), ``chains``,
         ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays), ``repeated_rows`` (drawn
         with replacement) or ``population`` (no rows, only moments).
     check : callable of the parameters, optional

@@ -9,6 +9,8 @@ import scipy
 NO_WEIGHT = 1e-9
 # Negative margins smaller than this fraction of the largest are rounding errors.
 MARGIN_ROUNDING = 1e-12
+# Largest number of features listed in a message.
+NAMED = 6
 
 
 def separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:

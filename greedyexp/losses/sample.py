@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ import scipy
 from greedyexp.core.listing import listed
 from greedyexp.losses.loss import TIE, UNCONVERGED, Loss, PlainFit, Restricted, highest
 from greedyexp.losses.quasi_newton import Descent, descend
-from greedyexp.losses.recession import NO_WEIGHT, direction_of_fall
+from greedyexp.losses.recession import NAMED, NO_WEIGHT, direction_of_fall
 from greedyexp.losses.signed_columns import SignedColumns, derivative_tolerance
 from greedyexp.problems.checks import Indices
 
@@ -20,8 +21,6 @@ _BLOCK = 1 << 15
 _MOST_NEWTON, _MOST_SEARCHES = 50, 200
 # Number of lines of largest expected gain that are searched before others are ruled out.
 _FEW = 4
-# Largest number of features listed in a message.
-_NAMED = 6
 # Along a line without a minimum, the search ends where the column has moved predictions this far.
 _FARTHEST = 1e12
 # Eigenvalues of a Hessian below this fraction of the largest count as this fraction.
@@ -40,7 +39,7 @@ class SampleLoss(Loss):
 
     Parameters
     ----------
-    X : array (n, p) or sparse array
+    X : array (n, p) or sparse array, or SignedColumns with signs of 1, which are then shared
     y : array (n,)
         Responses; the three functions take what ``coded`` makes of them.
     ridge : float >= 0
@@ -68,7 +67,11 @@ class SampleLoss(Loss):
     def __init__(self, X, y: np.ndarray, *, ridge: float = 0.0, intercept: bool = False):
         self.y = self.coded(y)
         self.n_samples = len(self.y)
-        self.columns = SignedColumns(X, np.ones(self.n_samples), centre=intercept)
+        self.columns = (
+            X
+            if isinstance(X, SignedColumns)
+            else SignedColumns(X, np.ones(self.n_samples), centre=intercept)
+        )
         self.means = self.columns.means if intercept else None
         self.shape = (self.columns.n_features, 1)
         self.n_dense = int(intercept)
@@ -76,7 +79,7 @@ class SampleLoss(Loss):
         self.penalty = np.append(np.full(self.size, self.ridge), np.zeros(self.n_dense))
         self._slope = self.scale = self._mean_slope(np.zeros(self.n_samples))
         null = self.minimise([])
-        predictions = self._predictions(null.params)
+        predictions = self.predictions(null.params)
         self._slope = self._mean_slope(predictions)
         bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
         self._bends = bends + self.ridge
@@ -135,14 +138,14 @@ class SampleLoss(Loss):
         return np.sqrt(2.0 * abs(value) * self._bends)
 
     def value(self, params: np.ndarray) -> float:
-        mean = float(self.losses(self._predictions(params), self.y).mean())
+        mean = float(self.losses(self.predictions(params), self.y).mean())
         return mean + 0.5 * float(self.penalty @ params**2)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(params)[1]
 
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
-        predictions = self._predictions(params)
+        predictions = self.predictions(params)
         value = float(self.losses(predictions, self.y).mean())
         slopes = self.slopes(predictions, self.y) / self.n_samples
         sums = self.columns.times(slopes)
@@ -155,19 +158,25 @@ class SampleLoss(Loss):
 
         Along a column without a minimum the step is large, and the gain is that of this step.
         """
-        found = self._minima(np.arange(self.size), self._predictions(params), params)
+        found = self.minima(np.arange(self.size), self.predictions(params), params)
         return found[0], found[1]
 
-    def best_gain(self, fit: SampleFit) -> tuple[int, float]:
+    def largest_gain(
+        self, predictions: np.ndarray, params: np.ndarray, slopes: np.ndarray
+    ) -> tuple[int, float]:
         """Return the feature of the largest gain, and that gain, from few line searches.
 
         A gain is at most that of a line with third derivative M r_j times the second, where r_j is
         the largest |x_ij|. Without M, a line that has turned before it could fall by the largest
         gain found so far has a smaller one, since L is convex.
+
+        Parameters
+        ----------
+        predictions : array (n,)
+        params : array (d + q,)
+        slopes : array (d,)
+            Derivatives along the columns; zero for features to leave out.
         """
-        params, predictions = fit.params, self._predictions(fit.params)
-        slopes = self._centred(fit.full_gradient)
-        slopes[fit.support] = 0.0
         bends = self.columns.powers(self.curvatures(predictions, self.y)) / self.n_samples
         bends += self.ridge
         guesses = np.zeros(self.size)
@@ -175,7 +184,7 @@ class SampleLoss(Loss):
         # A step of Newton's method along the most promising lines is a lower bound.
         few = np.argsort(-guesses, kind="stable")[:_FEW]
         few = few[guesses[few] > 0.0]
-        least = self._gains(few, -slopes[few] / bends[few], predictions, params).max(initial=0.0)
+        least = self.gains(few, -slopes[few] / bends[few], predictions, params).max(initial=0.0)
         features = np.flatnonzero(slopes)
         if math.isfinite(self.concordance):
             reach = self.concordance * self.columns.reach[features]
@@ -184,7 +193,7 @@ class SampleLoss(Loss):
         else:
             features = features[self._turns_late(features, predictions, params, slopes, least)]
         gains = np.zeros(self.size)
-        gains[features] = self._minima(features, predictions, params)[1]
+        gains[features] = self.minima(features, predictions, params)[1]
         return highest(gains)
 
     def _turns_late(self, features, predictions, params, slopes, gain: float) -> np.ndarray:
@@ -203,21 +212,16 @@ class SampleLoss(Loss):
         width = max(1, _BLOCK // self.n_samples)
         return [features[first : first + width] for first in range(0, len(features), width)]
 
-    def _centred(self, gradient: np.ndarray) -> np.ndarray:
-        """Return derivatives along columns, which are centred with an intercept, shape (d,)."""
-        slopes = gradient[: self.size].copy()
-        return slopes if self.means is None else slopes - gradient[self.size] * self.means
-
-    def _minima(self, features, predictions, params) -> np.ndarray:
+    def minima(self, features, predictions, params) -> np.ndarray:
         """Return steps and gains of ``coordinate_minima`` for some features, shape (2, k)."""
         found = [np.zeros((2, 0))]
         for block in self._blocks(features):
             steps = self._line_minima(self.columns.rows(block), predictions, params[block])
-            gains = self._gains(block, steps, predictions, params)
+            gains = self.gains(block, steps, predictions, params)
             found.append(np.stack([steps, np.maximum(gains, 0.0)]))
         return np.concatenate(found, axis=1)
 
-    def _gains(self, features, steps, predictions, params) -> np.ndarray:
+    def gains(self, features, steps, predictions, params) -> np.ndarray:
         """Return the decreases of Q by steps (k,) along some features (k,)."""
         moved = predictions + steps[:, None] * self.columns.rows(features)
         gains = (self.losses(predictions, self.y) - self.losses(moved, self.y)).mean(axis=1)
@@ -225,7 +229,7 @@ class SampleLoss(Loss):
 
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         coef = params[list(support)]
-        predictions = self._predictions(params)
+        predictions = self.predictions(params)
         without = self.losses(predictions - coef[:, None] * self.columns.rows(support), self.y)
         costs = (without - self.losses(predictions, self.y)).mean(axis=1)
         return costs - 0.5 * self.ridge * coef**2
@@ -286,61 +290,23 @@ class SampleLoss(Loss):
             slopes = self.slopes(predictions, self.y) / self.n_samples
             return value, rows @ slopes + penalty * weights
 
-        tolerance = self._tolerance(rows)
-
-        def inverse(weights: np.ndarray) -> np.ndarray | None:
+        def hessian(weights: np.ndarray) -> np.ndarray:
             bends = self.curvatures(weights @ rows, self.y) / self.n_samples
-            return _inverse((rows * bends) @ rows.T + np.diag(penalty))
+            return (rows * bends) @ rows.T + np.diag(penalty)
 
-        # Newton's method, as long as its whole steps lower the value.
-        value, gradient = function(weights)
-        metric = inverse(weights)
-        for _ in range(_MOST_NEWTON):
-            if metric is None or not (np.abs(gradient) > tolerance).any():
-                break
-            trial = weights - metric @ gradient
-            reached, slope = function(trial)
-            if not reached < value:
-                break
-            weights, value, gradient = trial, reached, slope
-            metric = inverse(weights)
-        end = descend(function, weights, tolerance, metric)
+        end = newton(function, hessian, weights, self._tolerance(rows))
         params = np.zeros(self.size + self.n_dense)
         params[places] = end.x[self.n_dense :]
         params[self.size :] = end.x[: self.n_dense] - shift @ params[places]
         message = "" if end.converged else UNCONVERGED
         falls = self.falls_forever()
-        free = self.n_dense if self.ridge > 0.0 else len(rows)
-        if falls is not None and not self._is_bounded(end, rows, free):
-            message = self._falling(rows[:free], places, *falls) or message
+        if falls is not None:
+            free = slice(self.n_dense if self.ridge > 0.0 else None)
+            least = self.curvatures(end.x @ rows, self.y).min() / self.n_samples
+            least /= self.concordance**2
+            if not exists(hessian(end.x)[free, free], end.gradient[free], least):
+                message = self._falling(rows[free], places, *falls) or message
         return Restricted(params, end.value, self.gradient(params), not message, message)
-
-    def _is_bounded(self, end: Descent, rows: np.ndarray, free: int) -> bool:
-        """Return whether the end of a search proves that a minimum exists.
-
-        One exists if n M^2 g^T H^-1 g is below all L'', with the gradient g and the Hessian H of
-        the coefficients without a ridge, which come first: the slope along any v with
-        max |x_i v| = 1 rises by at least v^T H v / M > |g v|.
-
-        Parameters
-        ----------
-        end : Descent
-        rows : array (k, n)
-        free : int
-            Number of coefficients without a ridge.
-        """
-        if not free or math.isinf(self.concordance):
-            return not free
-        bends, rows = self.curvatures(end.x @ rows, self.y), rows[:free]
-        hessian = (rows * bends) @ rows.T / self.n_samples
-        units = np.sqrt(hessian.diagonal())
-        if not units.min() > 0.0:
-            return False
-        factor, failed = scipy.linalg.lapack.dpotrf(hessian / np.outer(units, units), lower=True)
-        if failed or not factor.diagonal().min() > _WELL:
-            return False
-        part = scipy.linalg.solve_triangular(factor, end.gradient[:free] / units, lower=True)
-        return bool(self.n_samples * self.concordance**2 * (part @ part) < bends.min())
 
     def _falling(self, rows: np.ndarray, places: np.ndarray, up, down) -> str:
         """Return along which features, those of rows after the intercept, Q falls forever."""
@@ -353,14 +319,15 @@ class SampleLoss(Loss):
             return "the loss falls forever along the intercept."
         return (
             f"the loss falls forever along feature{'s' * (len(features) > 1)}"
-            f" {listed(features, _NAMED)}; without a ridge no minimum exists."
+            f" {listed(features, NAMED)}; without a ridge no minimum exists."
         )
 
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         predictions = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
         return self.losses(predictions, self.coded(y))
 
-    def _predictions(self, params: np.ndarray) -> np.ndarray:
+    def predictions(self, params: np.ndarray) -> np.ndarray:
+        """Return x_i b + c for all samples, shape (n,)."""
         coef = params[: self.size]
         predictions = self.columns.sum_of(coef)
         return (
@@ -376,7 +343,11 @@ class SampleFit(PlainFit):
     loss: SampleLoss
 
     def best_gain(self) -> tuple[int, float]:
-        return self.loss.best_gain(self)
+        loss, slopes = self.loss, self.full_gradient[: self.loss.size].copy()
+        if loss.means is not None:
+            slopes -= self.full_gradient[loss.size] * loss.means
+        slopes[self.support] = 0.0
+        return loss.largest_gain(loss.predictions(self.params), self.params, slopes)
 
 
 def _gain_bounds(slopes: np.ndarray, bends: np.ndarray, reach: np.ndarray) -> np.ndarray:
@@ -406,6 +377,50 @@ def _next_steps(at, slope, bend, low, high, reach) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         middle = np.where(np.isfinite(low) & np.isfinite(high), (low + high) / 2, at)
         return np.where(inside, newton, middle)
+
+
+def newton(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    hessian: Callable[[np.ndarray], np.ndarray],
+    weights: np.ndarray,
+    tolerance: np.ndarray,
+) -> Descent:
+    """Minimise by Newton's method as long as whole steps lower the value, then by ``descend``."""
+    value, gradient = function(weights)
+    inverse = _inverse(hessian(weights))
+    for _ in range(_MOST_NEWTON):
+        if inverse is None or not (np.abs(gradient) > tolerance).any():
+            break
+        trial = weights - inverse @ gradient
+        reached, slopes = function(trial)
+        if not reached < value:
+            break
+        weights, value, gradient = trial, reached, slopes
+        inverse = _inverse(hessian(weights))
+    return descend(function, weights, tolerance, inverse)
+
+
+def exists(hessian: np.ndarray, gradient: np.ndarray, least: float) -> bool:
+    """Return whether a point proves that a convex function Q has a minimum.
+
+    Let |.| be a norm with |h'''| <= M |v| h'' for h(t) = Q(b + t v). Along any v with |v| = 1 the
+    slope rises by at least v^T H v / M, which is more than |g v| if g^T H^-1 g < v^T H v / M^2.
+
+    Parameters
+    ----------
+    hessian, gradient : arrays (k, k) and (k,)
+        H and g at the point.
+    least : float
+        Lower bound of v^T H v / M^2 for |v| = 1.
+    """
+    units = np.sqrt(hessian.diagonal())
+    if not len(units) or not units.min() > 0.0:
+        return not len(units)
+    factor, failed = scipy.linalg.lapack.dpotrf(hessian / np.outer(units, units), lower=True)
+    if failed or not factor.diagonal().min() > _WELL:
+        return False
+    part = scipy.linalg.solve_triangular(factor, gradient / units, lower=True)
+    return bool(part @ part < least)
 
 
 def _inverse(hessian: np.ndarray) -> np.ndarray | None:

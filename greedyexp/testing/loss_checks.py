@@ -158,11 +158,9 @@ class _Check:
 
     def _moved(self, point: np.ndarray, place: int, step: float) -> np.ndarray:
         """Return a point after a step along a column, which is centred with an intercept."""
-        moved = point.copy()
-        moved[place] += step
-        if self.loss.means is not None:
-            moved[self.loss.size] -= self.loss.means[place] * step
-        return moved
+        move = np.zeros(len(point))
+        move[place] = step
+        return point + move - self.loss.without(move, [place])
 
     def _require(self, holds: Any, what: str) -> None:
         if not holds:
@@ -172,7 +170,8 @@ class _Check:
 def _check_constants(kind: LossKind, problem: Problem) -> None:
     """Require the same minimum for features with other means."""
     support, shifted = [0, 2, 3], np.arange(problem.n_features) * 3.0
-    moved = Problem((problem.X[0] + shifted,), problem.y)
+    design = problem.X[0] + shifted
+    moved = Problem((design,) * problem.n_tasks, problem.y)
     ends = [
         kind.function(data, ridge=_RIDGE, intercept=True).minimise(support)
         for data in (problem, moved)
