@@ -458,8 +458,9 @@ class LossKind(Part):
         Whether ``kernels.scalar_losses`` has the functions of the loss, as methods on an l1 ball
         need.
     expected : callable, optional
-        ``expected(predictions)`` returns the expected responses, in the same shape. By default they
-        are the predictions, or for losses of labels the scores.
+        ``expected(predictions)`` returns the expected responses, in the same shape: means of
+        counts, or probabilities of classes. Without it, predictions are responses, or scores of
+        classes that tell no probabilities.
     """
 
     requires: Iterable[str] = ()

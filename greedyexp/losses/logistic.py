@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from scipy.special import expit
 
 from greedyexp.core.registry import loss
 from greedyexp.kernels import logistic_lines, logistic_newton
@@ -317,7 +318,13 @@ class LogisticFit(Fit[LogisticLoss]):
         )
 
 
-@loss("logistic", title="Logistic loss", requires=("two_values",), has_kernel=True)
+@loss(
+    "logistic",
+    title="Logistic loss",
+    requires=("two_values",),
+    has_kernel=True,
+    expected=expit,
+)
 def logistic(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
     """Mean of log(1 + exp(-y_i x_i b)) for labels y_i = -1 and 1."""
     y = problem.y[0]

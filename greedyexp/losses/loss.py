@@ -190,7 +190,7 @@ class Loss(ABC):
         Parameters
         ----------
         X : array (n, p) or CSR array
-        y : array (n,)
+        y : array (n,), or (n, r) for a loss of r classes
             Responses, coded as in the fitted data.
         params : array (m, d + q)
             m estimates.

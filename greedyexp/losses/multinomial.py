@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import expit, log_softmax, logsumexp, softmax
+from scipy.special import expit, logsumexp, softmax
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.listing import listed
@@ -97,7 +97,8 @@ class MultinomialLoss(Loss):
         )
 
     def value(self, params: np.ndarray) -> float:
-        return self.value_and_gradient(params)[0]
+        logs = _logs(self._scores(params))
+        return float(-logs[self._members].mean()) + 0.5 * float(self.penalty @ params**2)
 
     def gradient(self, params: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(params)[1]
@@ -157,7 +158,7 @@ class MultinomialLoss(Loss):
         shift = np.zeros((len(places), self.n_dense))
         if self.n_dense:
             shift[np.arange(len(places)), places % r] = self.columns.means[places // r]
-        weights = np.zeros(len(owner))
+        own, weights = rows[owner], np.zeros(len(owner))
         if start is not None:
             weights[self.n_dense :] = start[places]
             weights[: self.n_dense] = start[self.size :] + start[places] @ shift
@@ -178,15 +179,10 @@ class MultinomialLoss(Loss):
         level = (owner[:, None] == owner) & whole
 
         def hessian(weights: np.ndarray) -> np.ndarray:
-            shares = softmax(scores(weights), axis=1)
-            made = np.diag(penalty)
-            for k in range(r):
-                for other in range(r):
-                    bends = shares[:, k] * ((k == other) - shares[:, other]) / self.n_samples
-                    at = np.ix_(of == k, of == other)
-                    block = (rows * bends) @ rows.T
-                    made[at] += block[np.ix_(owner[of == k], owner[of == other])]
-            return made + level * (made.diagonal() / r)
+            shared = own * np.exp(_logs(scores(weights))).T[of]
+            made = (shared @ own.T) * (of[:, None] == of) - shared @ shared.T
+            made = made / self.n_samples + np.diag(penalty)
+            return made + level * (level @ made.diagonal() / r**2)
 
         tolerance = derivative_tolerance(np.abs(rows).mean(axis=1)[owner], self.scale)
         end = newton(function, hessian, weights, tolerance)
@@ -196,7 +192,8 @@ class MultinomialLoss(Loss):
         params[self.size :] = found[: self.n_dense] - params[places] @ shift
         message = "" if end.converged else UNCONVERGED
         free = slice(self.n_dense if self.ridge > 0.0 else None)
-        least = softmax(scores(end.x), axis=1).min() / 2.0 / self.n_samples
+        # A row whose scores along v differ by 1 has at least this second derivative.
+        least = np.exp(_logs(scores(end.x)).min()) / 2.0 / self.n_samples
         if not exists(hessian(end.x)[free, free], end.gradient[free], least):
             message = self._separated(rows, owner[free], of[free], places // r) or message
         return Restricted(params, end.value, self.gradient(params), not message, message)
@@ -240,12 +237,12 @@ class MultinomialLoss(Loss):
         for one in params:
             dense = one[self.size :] if self.n_dense else np.zeros(self.shape[1])
             scores = X @ one[: self.size].reshape(self.shape) + dense
-            losses.append(-log_softmax(scores, axis=1)[np.arange(len(y)), y.argmax(axis=1)])
+            losses.append(-_logs(scores)[np.arange(len(y)), y.argmax(axis=1)])
         return np.array(losses)
 
     def _value(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the mean loss and its derivatives in the scores, (n, r)."""
-        logs = log_softmax(scores, axis=1)
+        logs = _logs(scores)
         excess = (np.exp(logs) - self._members) / self.n_samples
         return float(-logs[self._members].mean()), excess
 
@@ -269,6 +266,12 @@ class MultinomialLoss(Loss):
         if self.n_dense:
             slopes -= np.outer(self.columns.means, gradient[self.size :]).ravel()
         return slopes
+
+
+def _logs(scores: np.ndarray) -> np.ndarray:
+    """Return logarithms of the probabilities of classes with these scores, (n, r)."""
+    lower = scores - scores.max(axis=1, keepdims=True)
+    return lower - np.log(np.exp(lower).sum(axis=1, keepdims=True))
 
 
 class MultinomialFit(PlainFit):

@@ -17,7 +17,6 @@ from greedyexp.problems.problem import Problem
 # Largest relative distance of an estimate that counts as recovery.
 _RECOVERED = 1e-3
 
-_ONE_RESPONSE = ("test_rows", "one_response")
 _coefficients = partial(metric, of="path", requires=("truth",))
 _residuals = partial(metric, of="path", predicts=True)
 
@@ -48,24 +47,19 @@ def test_error(problem: Problem, path: Path) -> np.ndarray:
     return _mean_squared_residual(problem.X_test, problem.y_test, path)
 
 
-@metric("test_loss", better="lower", title="test loss", of="path", requires=_ONE_RESPONSE)
+@metric("test_loss", better="lower", title="test loss", of="path", requires=("test_rows",))
 def test_loss(problem: Problem, path: Path) -> np.ndarray:
     """Mean over the test rows of the loss that was minimised, without a penalty.
 
-    For the loss ``poisson`` it is half of the mean deviance, for ``logistic`` the mean negative
-    log-likelihood, for ``squared`` the mean squared residual.
+    For the loss ``poisson`` it is half of the mean deviance, for ``logistic`` and ``multinomial``
+    the mean negative log-likelihood, for ``squared`` the mean squared residual.
 
     Raises
     ------
     DataError
         If the algorithm names no loss, or the loss is not a sum over single rows.
     """
-    if path.loss is None:
-        raise DataError(
-            "test_loss needs an algorithm with a parameter loss.", remedy="Use test_error."
-        )
-    losses = path.loss.row_losses(problem.X_test[0], problem.y_test[0], path.params)
-    return losses.mean(axis=1)
+    return path.row_losses(problem.X_test, problem.y_test).mean(axis=1)
 
 
 def _mean_squared_residual(

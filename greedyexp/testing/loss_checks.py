@@ -146,9 +146,12 @@ class _Check:
             self._require(bool(np.isclose(cost, true, rtol=_DIFFERENCES, atol=_ROUNDING)), what)
 
     def _check_rows(self) -> None:
-        if self.kind.per_class or self.kind.smoothed or self.options["ridge"]:
+        chained = self.problem.chains is not None
+        if chained or self.kind.smoothed or self.options["ridge"]:
             return
         X, y = self.problem.X[0], self.problem.y[0]
+        if self.kind.per_class:
+            y = np.stack(self.problem.y, axis=1)
         assert not is_sparse(X)
         mean = self.loss.row_losses(X, y, np.array(self.points)).mean(axis=1)
         # The loss may be a multiple, such as half of the squared error.

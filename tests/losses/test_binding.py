@@ -13,6 +13,7 @@ from greedyexp.losses.binding import bind, is_smooth, names
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.huber import HuberLoss
 from greedyexp.losses.logistic import LogisticLoss
+from greedyexp.losses.multinomial import MultinomialLoss
 from greedyexp.losses.poisson import PoissonLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.losses.squared_hinge import SquaredHingeLoss
@@ -33,10 +34,12 @@ def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
     kinds |= {"huber": HuberLoss, "poisson": PoissonLoss, "squared_hinge": SquaredHingeLoss}
+    kinds |= {"multinomial": MultinomialLoss}
     assert sorted(names(is_smooth)) == sorted(kinds)
     for name, kind in kinds.items():
         problem = chained() if name == "crf" else as_problem(X, y)
         problem = as_problem(X, LABELS) if name == "poisson" else problem
+        problem = as_problem(X, np.stack(INDICATORS, axis=1)) if name == "multinomial" else problem
         assert type(bind(name, problem)) is kind
 
 
@@ -45,7 +48,8 @@ def test_an_unknown_loss_is_refused():
         bind("cubic", as_problem(X, X[:, 0]))
     assert (
         str(caught.value)
-        == "unknown loss 'cubic'. Use crf, huber, logistic, poisson, squared, squared_hinge."
+        == "unknown loss 'cubic'. Use crf, huber, logistic, multinomial, poisson, squared,"
+        " squared_hinge."
     )
 
 
@@ -150,7 +154,8 @@ def test_only_the_losses_know_their_names():
     """A new loss is a file of its own; other code asks what a loss offers."""
     root = Path(greedyexp.__file__).parent
     quoted = re.compile(
-        r"(?:==|!=|\bin \()\s*[\"'](?:squared|logistic|absolute|hinge|crf|poisson|huber|squared_hinge)[\"']"
+        r"(?:==|!=|\bin \()\s*[\"'](?:"
+        r"squared|logistic|absolute|hinge|crf|poisson|huber|squared_hinge|multinomial)[\"']"
     )
     named = re.compile(r"loss\w*\s*$|\bloss\b")
     guilty = []

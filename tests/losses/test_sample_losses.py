@@ -161,7 +161,7 @@ def test_every_greedy_method_finds_the_best_of_all_supports(name):
     loss = bind(name, as_problem(design, y))
     subsets = list(itertools.combinations(range(6), 3))
     best = subsets[int(np.argmin([loss.minimise(list(one)).value for one in subsets]))]
-    methods = dict.fromkeys(("foba_gdt", "foba_obj", "forward_obj"), {"max_features": 3})
+    methods = {key: {"max_features": 3} for key in ("foba_gdt", "foba_obj", "forward_obj")}
     methods |= {"fully_corrective": {"steps": 3}, "replacement_steps": {"features": 3}}
     for method, given in methods.items():
         found = greedyexp.solve(method, design, y, loss=name, **given)
@@ -261,5 +261,5 @@ def test_responses_that_do_not_fit_are_refused(name, y, said):
 
 def test_a_loss_without_a_smoothness_is_refused_where_one_is_needed():
     y = RESPONSES["poisson"]
-    with pytest.raises(ConfigError, match="loss must be one of 'absolute', .* but is 'poisson'"):
+    with pytest.raises(ConfigError, match=r"loss must be one of 'absolute', .* but is 'poisson'"):
         greedyexp.solve("forward_greedy", X, y, loss="poisson", radius=1.0)
