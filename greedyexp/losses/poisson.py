@@ -12,16 +12,12 @@ from greedyexp.core.registry import loss
 from greedyexp.losses.sample import SampleLoss
 from greedyexp.problems.problem import Problem
 
-# Larger predictions are those of no counts. Beyond it the loss continues as a line, so that no
-# search meets infinity.
-_HIGHEST = 300.0
-
 
 class PoissonLoss(SampleLoss):
     """Q(b, c) = mean_i L(x_i b + c, y_i) + ridge / 2 ||b||^2 for counts y_i.
 
     L(a, y) = exp(a) - y a - y + y log y is half of the deviance of a Poisson variable with mean
-    exp(a). Above a = 300 it continues as a line.
+    exp(a).
 
     Notes
     -----
@@ -35,16 +31,14 @@ class PoissonLoss(SampleLoss):
     scores = True
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        mean = np.exp(np.minimum(predictions, _HIGHEST))
-        beyond = np.maximum(predictions - _HIGHEST, 0.0)
         # The sum is at least 0 up to rounding.
-        return np.maximum(mean * (1.0 + beyond) - y * predictions - y + xlogy(y, y), 0.0)
+        return np.maximum(np.exp(predictions) - y * predictions + (xlogy(y, y) - y), 0.0)
 
     def slopes(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.exp(np.minimum(predictions, _HIGHEST)) - y
+        return np.exp(predictions) - y
 
     def curvatures(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.exp(np.minimum(predictions, _HIGHEST))
+        return np.exp(predictions)
 
     def falls_forever(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(self.n_samples, dtype=bool), self.y == 0.0

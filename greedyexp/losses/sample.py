@@ -28,6 +28,9 @@ _LEAST_CURVATURE = 1e-12
 # If the pivots of a Hessian differ by less, its eigenvalues are not computed.
 _WELL = 1e-4
 
+# Steps of a search at which a function of the loss overflows are too long.
+_may_overflow = np.errstate(over="ignore", invalid="ignore")
+
 
 class SampleLoss(Loss):
     """Q(b, c) = mean_i L(x_i b + c, y_i) + ridge / 2 ||b||^2 for a convex smooth L >= 0.
@@ -35,7 +38,8 @@ class SampleLoss(Loss):
     A subclass defines L by three functions of predictions and responses, and ``beta``. Everything
     that algorithms need follows from these. A loss with closed forms can override more. If L can
     fall forever, the subclass also defines ``falls_forever``, so that a fit without a minimum is
-    not converged, and ``message`` lists features along which the loss falls.
+    not converged, and ``message`` lists features along which the loss falls. The functions may
+    overflow for large predictions; searches then take shorter steps.
 
     Parameters
     ----------
@@ -137,6 +141,7 @@ class SampleLoss(Loss):
             return super().steepest(value)
         return np.sqrt(2.0 * abs(value) * self._bends)
 
+    @_may_overflow
     def value(self, params: np.ndarray) -> float:
         mean = float(self.losses(self.predictions(params), self.y).mean())
         return mean + 0.5 * float(self.penalty @ params**2)
@@ -144,6 +149,7 @@ class SampleLoss(Loss):
     def gradient(self, params: np.ndarray) -> np.ndarray:
         return self.value_and_gradient(params)[1]
 
+    @_may_overflow
     def value_and_gradient(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         predictions = self.predictions(params)
         value = float(self.losses(predictions, self.y).mean())
@@ -161,6 +167,7 @@ class SampleLoss(Loss):
         found = self.minima(np.arange(self.size), self.predictions(params), params)
         return found[0], found[1]
 
+    @_may_overflow
     def largest_gain(
         self, predictions: np.ndarray, params: np.ndarray, slopes: np.ndarray
     ) -> tuple[int, float]:
@@ -212,6 +219,7 @@ class SampleLoss(Loss):
         width = max(1, _BLOCK // self.n_samples)
         return [features[first : first + width] for first in range(0, len(features), width)]
 
+    @_may_overflow
     def minima(self, features, predictions, params) -> np.ndarray:
         """Return steps and gains of ``coordinate_minima`` for some features, shape (2, k)."""
         found = [np.zeros((2, 0))]
@@ -262,6 +270,8 @@ class SampleLoss(Loss):
             moved = predictions + at[:, None] * columns
             slope = (self.slopes(moved, self.y) * columns).mean(axis=1)
             slope += self.ridge * (coef[open_] + at)
+            # A step that overflows is beyond the minimum.
+            slope = np.where(np.isnan(slope), np.copysign(np.inf, at), slope)
             left = np.abs(slope) > tolerance[open_]
             left &= np.abs(at) * reach[open_] < _FARTHEST
             if not left.any():
@@ -273,6 +283,7 @@ class SampleLoss(Loss):
             steps[open_] = _next_steps(at, slope, bend, low[open_], high[open_], reach[open_])
         return steps
 
+    @_may_overflow
     def minimise(self, support: Indices, start: np.ndarray | None = None) -> Restricted:
         places = np.asarray(support, dtype=np.int64)
         rows = np.vstack([np.ones((self.n_dense, self.n_samples)), self.columns.rows(places)])

@@ -22,7 +22,7 @@ _DIFFERENCES, _ROUNDING = 1e-5, 1e-7
 _STEP = 1e-5
 
 
-def check_loss(loss: Callable[..., Any] | str) -> None:
+def check_loss(loss: Callable[..., Any] | str, problem: Problem | None = None) -> None:
     """Check that a loss is what algorithms take it for, on small data.
 
     The loss must be nonnegative and convex. Its gradient must be that of its values, and
@@ -34,6 +34,9 @@ def check_loss(loss: Callable[..., Any] | str) -> None:
     ----------
     loss : callable or str
         A function with the decorator ``loss``, or the name of a registered loss.
+    problem : Problem, optional
+        Data that the loss takes, with at least 5 features and a dense design. By default they are
+        40 rows with responses of both signs, unless the loss requires others.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def check_loss(loss: Callable[..., Any] | str) -> None:
     kind = registered("loss", loss)
     if not kind.summary:
         raise BrokenContract(f"loss '{kind.name}' has no docstring, which is its help.")
-    problem = given(kind.fixed_requirements).problem
+    problem = problem or given(kind.fixed_requirements).problem
     options = [{"beta": _BETA}] if kind.smoothed else [{"intercept": False}]
     if kind.intercept:
         options.append({"intercept": True})
