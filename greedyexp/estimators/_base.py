@@ -181,9 +181,10 @@ class Estimator(BaseEstimator):
         chosen = getattr(self, self.choice) if self.choice else None
         part = registry.find("algorithm", name)
         given = {name: value for name, value in self.get_params().items() if name != self.choice}
-        if "loss" in given and given["loss"] not in losses_of(type(self)):
-            known = ", ".join(map(repr, losses_of(type(self))))
-            raise ValueError(f"loss must be one of {known}; it is {given['loss']!r}.")
+        losses = losses_of(type(self))
+        if "loss" in given and given["loss"] not in losses:
+            quoted = ", ".join(map(repr, losses))
+            raise ValueError(f"loss must be one of {quoted}; it is {given['loss']!r}.")
         settings = {
             setting: given.pop(spelled)
             for setting, spelled in _SPELLED.items()

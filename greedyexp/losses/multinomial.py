@@ -120,8 +120,8 @@ class MultinomialLoss(Loss):
     def largest_gain(self, params: np.ndarray, slopes: np.ndarray) -> tuple[int, float]:
         """Return the coefficient of the largest gain, and that gain; see ``SampleLoss``."""
         r, found = self.shape[1], []
-        for k, (one, line) in enumerate(self._lines(params)):
-            feature, gain = one.largest_gain(*line, np.ascontiguousarray(slopes[k::r]))
+        for k, (one, (margins, coef)) in enumerate(self._lines(params)):
+            feature, gain = one.largest_gain(margins, coef, np.ascontiguousarray(slopes[k::r]))
             found.append((-gain, feature * r + k))
         best = min(found)
         return best[1], -best[0]

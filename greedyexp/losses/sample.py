@@ -208,7 +208,8 @@ class SampleLoss(Loss):
         late = []
         for block in self._blocks(features):
             rows, steps = self.columns.rows(block), -gain * (1.0 - TIE) / slopes[block]
-            moved = predictions + steps[:, None] * rows
+            moved = steps[:, None] * rows
+            moved += predictions
             ahead = np.einsum("kn,kn->k", self.slopes(moved, self.y), rows) / self.n_samples
             ahead += self.ridge * (params[block] + steps)
             late.append(ahead * slopes[block] >= 0.0)
