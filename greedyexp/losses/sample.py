@@ -271,8 +271,6 @@ class SampleLoss(Loss):
             moved = predictions + at[:, None] * columns
             slope = (self.slopes(moved, self.y) * columns).mean(axis=1)
             slope += self.ridge * (coef[open_] + at)
-            # A step that overflows is beyond the minimum.
-            slope = np.where(np.isnan(slope), np.copysign(np.inf, at), slope)
             left = np.abs(slope) > tolerance[open_]
             left &= np.abs(at) * reach[open_] < _FARTHEST
             if not left.any():

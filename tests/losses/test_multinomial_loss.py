@@ -94,7 +94,14 @@ def test_the_l1_path_is_that_of_conic_programs():
     for lam in (0.5 * largest, 0.1 * largest):
         found = greedyexp.solve("l1_path", X, Y, loss="multinomial", intercept=True, lam=lam)
         assert found.converged
-        assert found.objective == pytest.approx(conic(X, Y, lam=lam), rel=1e-8)
+        value = conic(X, Y, lam=lam)
+        assert found.objective == pytest.approx(value, rel=1e-8)
+        # Far from centred, with the intercepts for the columns as they are.
+        moved = X + 100.0 * np.arange(P)
+        far = greedyexp.solve("l1_path", moved, Y, loss="multinomial", intercept=True, lam=lam)
+        scores = moved @ far.coef + far.intercept
+        mean = (scipy.special.logsumexp(scores, axis=1) - scores[range(N), CLASS]).mean()
+        assert mean + lam * np.abs(far.coef).sum() == pytest.approx(value, rel=1e-8)
 
 
 def test_groups_of_coefficients_are_the_best_of_all_supports():

@@ -229,7 +229,7 @@ def test_counts_that_are_all_zero_have_no_intercept():
 
 @pytest.mark.filterwarnings("error")
 def test_searches_do_not_overflow():
-    """A step of least squares on the first derivatives would lead to exp(1e6)."""
+    """The first step of Newton's method leads to exp(1e6)."""
     rng = np.random.default_rng(0)
     design = rng.standard_normal((100, 5)) * [1e3, 1.0, 1e-3, 30.0, 1.0]
     y = rng.poisson(np.exp(8 + 3 * design[:, 1])).astype(float)
