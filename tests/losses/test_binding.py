@@ -114,9 +114,21 @@ def test_sparse_designs_are_taken_as_they_are():
     thin = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     b = np.array([1.0, -2.0, 0.5])
-    for name in ("squared", "logistic"):
-        dense = bind(name, as_problem(thin.toarray(), y))
-        assert bind(name, as_problem(thin, y)).value(b) == pytest.approx(dense.value(b))
+    for name in ("squared", "logistic", "huber", "squared_hinge", "poisson"):
+        given = LABELS if name == "poisson" else y
+        dense = bind(name, as_problem(thin.toarray(), given))
+        assert bind(name, as_problem(thin, given)).value(b) == pytest.approx(dense.value(b))
+
+
+def test_a_sparse_design_has_the_minimum_of_a_dense_one():
+    thin = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    given = {"poisson": LABELS, "multinomial": np.stack(INDICATORS, axis=1)}
+    for name, y in given.items():
+        ends = [
+            bind(name, as_problem(design, y), ridge=0.1, intercept=True).minimise(range(3))
+            for design in (thin, thin.toarray())
+        ]
+        np.testing.assert_allclose(ends[0].params, ends[1].params, atol=1e-8)
 
 
 @pytest.mark.parametrize(
