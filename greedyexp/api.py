@@ -193,8 +193,8 @@ def _refuse_missing_traits(request: Request, problem: Problem) -> None:
             remedy="Give its stopping parameters and use tuning='end'.",
         )
     for trait in traits:
-        # The loss itself says how many values there are.
-        if trait not in ("multi_task", "noise_std", "chains", "two_values"):
+        # The loss itself says which responses it takes.
+        if trait not in ("multi_task", "noise_std", "chains", "two_values", "counts", "classes"):
             # Only this message needs the configuration layer, which takes long to import.
             from greedyexp.config.rules import parameter_instead
 

@@ -147,11 +147,9 @@ Unit = Annotated[
 ]
 
 # Algorithms that trade accuracy for sparsity.
-RiskLoss = Annotated[
-    str,
-    _NameOfLoss(losses.has_risk),
-    Field(description="loss whose mean is minimised; beta smooths one with a kink"),
-]
+_RISK = Field(description="loss whose mean is minimised; beta smooths one with a kink")
+RiskLoss = Annotated[str, _NameOfLoss(losses.has_risk), _RISK]
+BallLoss = Annotated[str, _NameOfLoss(losses.has_kernel), _RISK]
 KinkedLoss = Annotated[
     str,
     _NameOfLoss(losses.needs_smoothing),

@@ -61,6 +61,8 @@ TRAITS = {
     "test_rows": Trait("rows held out for testing", "holds out none"),
     "labels": Trait("class labels as responses", "gives none"),
     "two_values": Trait("responses of two values", "gives none"),
+    "counts": Trait("counts as responses", "gives none"),
+    "classes": Trait("one of several classes for each row", "gives none"),
     "chains": Trait("sequences of labelled words", "makes none"),
     "one_response": Trait("one response", "makes several", unless="multi_task"),
     "moments": Trait(
@@ -232,15 +234,15 @@ def check_criterion(specs: list[AlgorithmSpec], node: Node) -> None:
 
 
 def check_predictions(metrics: list[Metric], specs: list[AlgorithmSpec], node: Node) -> None:
-    """Report metrics that compare responses with predictions that are scores of classes."""
+    """Report metrics that compare responses with predictions on another scale."""
     for metric, spec in itertools.product(metrics, specs):
         loss = loss_of(spec.params)
-        # Losses with requirements are those of labels, which predict scores.
+        # Losses with requirements predict scores of classes or logarithms of means.
         if metric.predicts and loss and loss.fixed_requirements:
             node.add(
                 f"metric '{metric.name}' compares predictions with responses, but algorithm"
-                f" '{spec.label}' with loss '{loss.name}' predicts scores of classes.",
-                "Use a metric of classes, such as test_sign_error.",
+                f" '{spec.label}' with loss '{loss.name}' predicts scores, not responses.",
+                "Use test_loss, or a metric of classes, such as test_sign_error.",
             )
             return
 

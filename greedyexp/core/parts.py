@@ -6,11 +6,14 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from greedyexp.core.errors import ConfigError, DataError, UserError
 from greedyexp.core.packages import versions
 from greedyexp.core.part import Part
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Fixed traits, or a function of the parameters that returns them.
 Traits = Iterable[str] | Callable[..., Iterable[str]]
@@ -56,9 +59,10 @@ class Generator(Part):
     provides : iterable of str, or callable of the parameters returning one
         Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
         ``two_values`` (in each response), ``labels`` (the two values are those that metrics of
-        classification need), ``chains``, ``moments``, ``spread_label``, ``sparse`` (designs are
-        CSR arrays), ``repeated_rows`` (drawn with replacement) or ``population`` (no rows, only
-        moments).
+        classification need), ``counts`` (responses are whole numbers >= 0),
+        ``classes`` (responses are 1 for the class of a row and 0 for the others), ``chains``,
+        ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays), ``repeated_rows`` (drawn
+        with replacement) or ``population`` (no rows, only moments).
     check : callable of the parameters, optional
         Raises ``ValueError`` for an impossible combination of values. Called for every point of a
         sweep before any work starts.
@@ -439,8 +443,7 @@ class LossKind(Part):
     paper : str
         Source: paper and number of the equation or section.
     requires : iterable of str
-        Traits that a problem must have, such as ``two_values``. The losses of labels have some, and
-        their predictions are scores of classes; the others have none.
+        Traits that a problem must have, such as ``two_values`` or ``counts``.
     intercept : bool
         Whether the loss can have an intercept.
     per_class : bool
@@ -454,6 +457,10 @@ class LossKind(Part):
     has_kernel : bool
         Whether ``kernels.scalar_losses`` has the functions of the loss, as methods on an l1 ball
         need.
+    expected : callable, optional
+        ``expected(predictions)`` returns the expected responses, in the same shape: means of
+        counts, or probabilities of classes. Without it, predictions are responses, or scores of
+        classes that tell no probabilities.
     """
 
     requires: Iterable[str] = ()
@@ -462,6 +469,7 @@ class LossKind(Part):
     smoothed: bool = False
     least_squares: bool = False
     has_kernel: bool = False
+    expected: Callable[[np.ndarray], np.ndarray] | None = None
 
     kind = "loss"
     package = "greedyexp.losses"

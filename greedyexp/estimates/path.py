@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from greedyexp.core.errors import DataError
 from greedyexp.estimates.sparse import SparseEstimates
 from greedyexp.losses.loss import Loss
 
@@ -93,6 +94,18 @@ class Path:
         if self.intercepts is not None:
             predicted += self.intercepts[:, task, None]
         return predicted
+
+    def row_losses(self, X: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the loss of each of other rows, (m, n), from the designs and responses of tasks.
+
+        Raises
+        ------
+        DataError
+            If the algorithm names no loss, or its loss is not a sum over single rows.
+        """
+        if self.loss is None:
+            raise DataError("the algorithm names no loss.", remedy="Use test_error.")
+        return self.loss.row_losses(X[0], y[0] if len(y) == 1 else np.stack(y, axis=1), self.params)
 
     def take(self, index: Sequence[int] | np.ndarray) -> Path:
         """Return the path of the estimates at these indices, in this order."""

@@ -123,7 +123,10 @@ class Solution:
         return [self._name(feature) for feature in self._features]
 
     def predict(self, X: Any) -> np.ndarray | list[np.ndarray]:
-        """Return X coef + intercept; for losses of labels these are scores, whose sign decides.
+        """Return X coef + intercept.
+
+        For losses of labels these are scores, whose sign or order decides, and for counts the
+        logarithms of means.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 An estimator fits by the core of ``greedyexp.solve`` and has the parameters of its algorithm.
 
 regressors   for one or several responses
-classifiers  for two classes
+classifiers  for two or more classes
 coder        sparse codes in a given dictionary
 _kinds       fit and predict of regressors and classifiers
 _base        the constructor, made from the algorithm, and the call of the core

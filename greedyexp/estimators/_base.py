@@ -27,10 +27,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from greedyexp.core import registry
 from greedyexp.core.errors import UserError
-from greedyexp.core.parts import Algorithm
+from greedyexp.core.parts import Algorithm, LossKind
 from greedyexp.estimates.solution import Solution
 from greedyexp.experiment.wording import parameter_rows, range_words, type_words
-from greedyexp.losses.binding import minimises_squares
+from greedyexp.losses.binding import is_smooth, loss_of, minimises_squares, names
 from greedyexp.problems.checks import is_sparse
 from greedyexp.problems.frames import from_designs, from_responses
 from greedyexp.problems.problem import Problem, as_matrix, check_sizes
@@ -100,6 +100,8 @@ class Estimator(BaseEstimator):
         How the point of the path is chosen.
     multi_output : bool
         Whether the response may have several columns.
+    several : dict of str to str
+        For losses of two classes, those for more classes.
     """
 
     algorithms: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -108,6 +110,7 @@ class Estimator(BaseEstimator):
     initial: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     tuning: ClassVar[str] = "end"
     multi_output: ClassVar[bool] = False
+    several: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     solution_: Solution
 
@@ -160,12 +163,28 @@ class Estimator(BaseEstimator):
         centred = getattr(self, "fit_intercept", False) and not own
         return all(part.takes_sparse for part in parts) and not centred
 
-    def _request(self) -> Request:
-        """Return the validated parameters as a request to the core of ``solve``."""
+    @property
+    def _kind(self) -> LossKind | None:
+        """The loss that is minimised, None for an algorithm that names none."""
+        return loss_of({**self.get_params(), **self.fixed})
+
+    def _request(self, classes: int = 0) -> Request:
+        """Return the validated parameters as a request to the core of ``solve``.
+
+        Parameters
+        ----------
+        classes : int
+            Number of classes if there are several responses, one for each class. A feature then
+            has a coefficient for each of them.
+        """
         name = self._algorithm
         chosen = getattr(self, self.choice) if self.choice else None
         part = registry.find("algorithm", name)
         given = {name: value for name, value in self.get_params().items() if name != self.choice}
+        losses = losses_of(type(self))
+        if "loss" in given and given["loss"] not in losses:
+            quoted = ", ".join(map(repr, losses))
+            raise ValueError(f"loss must be one of {quoted}; it is {given['loss']!r}.")
         settings = {
             setting: given.pop(spelled)
             for setting, spelled in _SPELLED.items()
@@ -182,6 +201,9 @@ class Estimator(BaseEstimator):
             if not np.array_equal(given.pop(foreign), initial[foreign].default):
                 raise ValueError(f"{foreign} is no parameter for {self.choice}={chosen!r}.")
         fixed = {name: value for name, value in self.fixed.items() if name in known}
+        if classes:
+            fixed |= {"loss": self.several[given["loss"]], "max_groups": given.pop("max_features")}
+            fixed |= {"unit": "group"} if "unit" in known else {}
         return Request.of(name, {**given, **fixed}, tuning=self.tuning, **settings)
 
     def _learn(
@@ -204,7 +226,7 @@ class Estimator(BaseEstimator):
             Weights of the rows.
         """
         with value_errors():
-            request = self._request()
+            request = self._request(classes=y.shape[1] if classes is not None and y.ndim > 1 else 0)
             weights = None if weights is None else _relative(weights, X.shape[0])
             splits = self._splits(request, X, y if classes is None else classes, weights)
             if weights is None:
@@ -309,6 +331,16 @@ class Estimator(BaseEstimator):
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
+def losses_of(cls: type[Estimator]) -> list[str]:
+    """Return the losses of two classes for a classifier, those of numbers for a regressor."""
+
+    def suits(kind: LossKind) -> bool:
+        labels = set(kind.requires) & {"two_values", "classes", "chains"}
+        return is_smooth(kind) and labels == ({"two_values"} if cls.several else set())
+
+    return names(suits)
+
+
 def _relative(weights: Any, n: int) -> np.ndarray | None:
     """Return weights (n,) as fractions of the largest; None if they are equal.
 
@@ -388,6 +420,7 @@ def _arguments(cls: type[Estimator]) -> Iterator[tuple[inspect.Parameter, str]]:
     for part in parts:
         fields = part.parameters.model_fields
         for name, kind, _, limits, description in parameter_rows(part):
+            kind = " | ".join(losses_of(cls)) if name == "loss" else kind
             if name not in seen:
                 seen.add(name)
                 default = cls.initial.get(name, fields[name].default)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from greedyexp.estimators._base import Estimator, table_errors
@@ -52,12 +53,19 @@ class Regressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return predictions (n,), or (n, r) for r responses, for X (n, p)."""
-        return self._linear(X)
+        """Return predictions (n,), or (n, r) for r responses, for X (n, p).
+
+        For the loss ``poisson`` they are the expected counts exp(X coef + intercept).
+        """
+        predicted, kind = self._linear(X), self._kind
+        return kind.expected(predicted) if kind and kind.expected else predicted
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """Base class of the classifiers, which tell two classes apart."""
+    """Base class of the classifiers.
+
+    They tell two classes apart; those with the logistic loss of their own choice, several.
+    """
 
     def fit(self, X: Any, y: Any) -> Classifier:
         """Fit the classes.
@@ -66,7 +74,8 @@ class Classifier(ClassifierMixin, Estimator):
         ----------
         X : array, DataFrame or, for some algorithms, sparse array (n, p)
         y : array (n,)
-            Labels of two classes.
+            Labels of two classes, or of more if the loss is ``logistic`` and the estimator has a
+            parameter ``loss``. The model is then multinomial.
 
         Returns
         -------
@@ -75,7 +84,7 @@ class Classifier(ClassifierMixin, Estimator):
         Raises
         ------
         ValueError
-            If a parameter or the data are invalid, or there are not two classes.
+            If a parameter or the data are invalid, or the number of classes is not possible.
 
         Warns
         -----
@@ -86,42 +95,66 @@ class Classifier(ClassifierMixin, Estimator):
             design, labels = self._checked(X, y)
             check_classification_targets(labels)
             self.classes_, codes = np.unique(labels, return_inverse=True)
-            if len(self.classes_) > 2:
+            count = len(self.classes_)
+            if count > 2 and getattr(self, "loss", None) not in self.several:
                 raise ValueError(
-                    "Only binary classification is supported. The type of the target is"
-                    f" {type_of_target(labels)}."
+                    "Only binary classification is supported"
+                    f"{f' with loss={self.loss!r}' if self.several else ''}. The type of the target"
+                    f" is {type_of_target(labels)}."
                 )
-            if len(self.classes_) < 2:
+            if count < 2:
                 raise ValueError("Classifier can't train when only one class is present.")
-            self._learn(design, 2.0 * codes - 1.0, classes=codes)
-        self.coef_ = self.solution_.coef[None]
-        self.intercept_ = np.array([self.solution_.intercept])
+            response = 2.0 * codes - 1.0 if count == 2 else np.eye(count)[codes]
+            self._learn(design, response, classes=codes)
+        self.coef_ = self.solution_.coef.reshape(design.shape[1], -1).T
+        self.intercept_ = np.broadcast_to(self.solution_.intercept, len(self.coef_)).copy()
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return X coef + intercept (n,), positive for the second class."""
-        return self._linear(X)[:, 0]
+        """Return X coef + intercept, (n,) and positive for the second of two classes.
+
+        For r > 2 classes the shape is (n, r).
+        """
+        scores = self._linear(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels (n,) for X (n, p)."""
-        second = self.decision_function(X) > 0
-        return self.classes_[second.astype(int)]
+        scores = self.decision_function(X)
+        return self.classes_[
+            (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = bool(self.several)
         return tags
 
 
 class LogisticClassifier(Classifier, fixed={"loss": "logistic"}):
     """Base class of the classifiers that minimise the logistic loss."""
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities (n, 2) of the classes in the order of ``classes_``."""
-        score = self.decision_function(X)
-        return np.stack([expit(-score), expit(score)], axis=1)
+    def _tells_probabilities(self) -> bool:
+        return self._kind is not None and self._kind.expected is not None
 
+    @available_if(_tells_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, r) of the classes in the order of ``classes_``."""
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_tells_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms (n, 2) of the probabilities."""
-        score = self.decision_function(X)
-        return -np.stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)], axis=1)
+        """Return the logarithms (n, r) of the probabilities."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.stack([np.zeros_like(scores), scores], axis=1)
+        return log_softmax(scores, axis=1)
+
+
+class AnyLossClassifier(
+    LogisticClassifier,
+    fixed={},
+    initial={"loss": "logistic"},
+    several={"logistic": "multinomial"},
+):
+    """Base class of the classifiers with a parameter ``loss``."""

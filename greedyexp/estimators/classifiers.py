@@ -1,22 +1,22 @@
-"""Sparse classifiers for two classes."""
+"""Sparse classifiers."""
 
 from __future__ import annotations
 
-from greedyexp.estimators._kinds import Classifier, LogisticClassifier
+from greedyexp.estimators._kinds import AnyLossClassifier, Classifier, LogisticClassifier
 
 
-class L1PathClassifier(LogisticClassifier, algorithms="l1_path"):
-    """Logistic regression with an l1 penalty and a ridge, for dense and sparse X."""
+class L1PathClassifier(AnyLossClassifier, algorithms="l1_path"):
+    """Logistic regression, or another loss, with an l1 penalty and a ridge."""
 
 
 class L1PathClassifierCV(L1PathClassifier, tuning="cv"):
-    """Logistic regression with a cross-validated l1 penalty and a ridge."""
+    """Logistic regression, or another loss, with a cross-validated l1 penalty and a ridge."""
 
 
 class FoBaClassifier(
-    LogisticClassifier, algorithms={"gradient": "foba_gdt", "gain": "foba_obj"}, choice="select"
+    AnyLossClassifier, algorithms={"gradient": "foba_gdt", "gain": "foba_obj"}, choice="select"
 ):
-    """Forward-backward greedy selection of features for logistic regression."""
+    """Forward-backward greedy selection of features for logistic regression or another loss."""
 
 
 class FoBaClassifierCV(FoBaClassifier, tuning="cv"):
@@ -24,11 +24,11 @@ class FoBaClassifierCV(FoBaClassifier, tuning="cv"):
 
 
 class ForwardSelectionClassifier(
-    LogisticClassifier,
+    AnyLossClassifier,
     algorithms={"gradient": "forward_gdt", "gain": "forward_obj"},
     choice="select",
 ):
-    """Forward selection of features for logistic regression."""
+    """Forward selection of features for logistic regression or another loss."""
 
 
 class ForwardSelectionClassifierCV(ForwardSelectionClassifier, tuning="cv"):

@@ -61,21 +61,20 @@ class GroupLassoCV(GroupLasso, tuning="cv"):
     """Group lasso with a cross-validated penalty."""
 
 
-class L1PathRegressor(Regressor, algorithms="l1_path", fixed={"loss": "squared"}):
-    """Least squares with an l1 penalty and a ridge, for dense and sparse X."""
+class L1PathRegressor(Regressor, algorithms="l1_path"):
+    """Least squares, or another loss, with an l1 penalty and a ridge."""
 
 
 class L1PathRegressorCV(L1PathRegressor, tuning="cv"):
-    """Least squares with a cross-validated l1 penalty and a ridge."""
+    """Least squares, or another loss, with a cross-validated l1 penalty and a ridge."""
 
 
 class FoBaRegressor(
     Regressor,
     algorithms={"gradient": "foba_gdt", "gain": "foba_obj"},
     choice="select",
-    fixed={"loss": "squared"},
 ):
-    """Forward-backward greedy selection of features for least squares."""
+    """Forward-backward greedy selection of features for least squares or another loss."""
 
 
 class FoBaRegressorCV(FoBaRegressor, tuning="cv"):
@@ -86,9 +85,8 @@ class ForwardSelectionRegressor(
     Regressor,
     algorithms={"gradient": "forward_gdt", "gain": "forward_obj"},
     choice="select",
-    fixed={"loss": "squared"},
 ):
-    """Forward selection of features for least squares."""
+    """Forward selection of features for least squares or another loss."""
 
 
 class ForwardSelectionRegressorCV(ForwardSelectionRegressor, tuning="cv"):

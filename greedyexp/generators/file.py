@@ -93,6 +93,7 @@ def _provides(*, test_fraction, resample, **reading):
     traits = {
         "multi_task": problem.n_tasks > 1,
         "two_values": _two_values(problem),
+        "counts": all(((y >= 0) & (y % 1 == 0)).all() for y in problem.y),
         "truth": problem.truth is not None,
         "test_rows": test_fraction > 0,
         "repeated_rows": resample == "bootstrap",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from greedyexp.core.registry import generator
@@ -25,15 +26,32 @@ from greedyexp.generators._regression import (
 )
 from greedyexp.problems.problem import Problem
 
+# The traits of each kind of response.
+_RESPONSES = {"linear": ("noise_std",), "counts": ("counts",), "classes": ("labels",)}
+
+
+def _n_tasks(response: str, classes: int) -> int:
+    return classes if response == "classes" and classes > 2 else 1
+
+
+def _provides(*, response: str, classes: int, test_rows: int, **_) -> tuple[str, ...]:
+    several = ("multi_task", "classes") if _n_tasks(response, classes) > 1 else ()
+    return ("truth", *_RESPONSES[response], *several, *(("test_rows",) if test_rows else ()))
+
+
+def _shape(*, response: str, classes: int, **others) -> dict:
+    return shape(**others) | {"n_tasks": _n_tasks(response, classes)}
+
 
 @generator(
     "gaussian",
     title="Sparse regression with a Gaussian design",
     paper="Wainwright 2009; Moucer, Taylor & Bach 2024, section 2.3",
-    provides=("truth", "noise_std"),
+    provides=_provides,
     check=check_features,
-    shape=shape,
+    shape=_shape,
     facts=("n_features",),
+    added=("response", "signal", "classes", "test_rows"),
 )
 def gaussian(
     rng: np.random.Generator,
@@ -49,19 +67,71 @@ def gaussian(
         Literal["zero", "gaussian"],
         Field(description="where iterative methods begin: at zero or at N(0, I)"),
     ] = "zero",
+    response: Annotated[
+        Literal["linear", "counts", "classes"],
+        Field(
+            description="X truth plus noise; Poisson counts with means exp(X truth); or classes,"
+            " 1 and -1 with log-odds X truth, or several"
+        ),
+    ] = "linear",
+    signal: Annotated[
+        float, Field(gt=0, le=5, description="l2 norm of the truth of counts and classes")
+    ] = 1.0,
+    classes: Annotated[int, Field(ge=2, le=100, description="number of classes")] = 2,
+    test_rows: Annotated[
+        int, Field(ge=0, description="number of further observations that are held out")
+    ] = 0,
 ) -> Problem:
     """Rows N(0, Sigma) with Sigma_ij = correlation^|i-j|, supports uniform over all subsets.
 
-    y = X truth + N(0, noise_std^2 I). Moucer, Taylor & Bach write P for X, d for p, r for
-    aspect_ratio and sigma for noise_std; they take n = 50, s = 8, sigma = 0.5 and independent
-    columns.
+    y = X truth + N(0, noise_std^2 I), or counts or classes, which do not depend on ``noise_std``.
+    With more than two classes, r, the truth has a column for each class, of coefficients N(0, 1)
+    with sum 0 over the classes, class k has a probability proportional to exp(X truth_k), and its
+    response is 1 for its rows and 0 for others.
+    Moucer, Taylor & Bach write P for X, d for p, r for aspect_ratio and sigma for noise_std; they
+    take n = 50, s = 8, sigma = 0.5 and independent columns.
     """
     p = n_features(n_samples, p, aspect_ratio)
     truth = draw_truth(rng, p, sparsity, values)
-    X = stationary(rng, n_samples, p, correlation)
-    y = respond(rng, X, truth, noise_std)
+    several = _n_tasks(response, classes)
+    if several > 1:
+        support = np.flatnonzero(truth)
+        truth = np.zeros((p, several))
+        truth[support] = rng.standard_normal((sparsity, several))
+        truth[support] -= truth[support].mean(axis=1, keepdims=True)
+    if response != "linear":
+        truth *= signal * np.sqrt(several) / (np.linalg.norm(truth) or 1.0)
+    X = stationary(rng, n_samples + test_rows, p, correlation)
+    y = _responses(rng, X, truth, noise_std, response)
     begin = rng.standard_normal((p, 1)) if start == "gaussian" else None
-    return Problem((X,), (y,), truth, noise_std, sparsity, facts={"n_features": p}, start=begin)
+    held = tuple(yj[n_samples:] for yj in y)
+    return Problem(
+        (X[:n_samples],) * several,
+        tuple(yj[:n_samples] for yj in y),
+        truth,
+        noise_std if response == "linear" else None,
+        sparsity,
+        X_test=(X[n_samples:],) * several if test_rows else (),
+        y_test=held if test_rows else (),
+        facts={"n_features": p},
+        start=begin,
+    )
+
+
+def _responses(
+    rng: np.random.Generator, X: np.ndarray, truth: np.ndarray, noise_std: float, response: str
+) -> tuple[np.ndarray, ...]:
+    """Draw the responses of ``gaussian`` to a truth (p, r), each (n,)."""
+    if response == "linear":
+        return (respond(rng, X, truth, noise_std),)
+    scores = X @ truth
+    if response == "counts":
+        return (rng.poisson(np.exp(scores[:, 0])).astype(np.float64),)
+    if truth.shape[1] == 1:
+        return (np.where(rng.random(len(X)) < scipy.special.expit(scores[:, 0]), 1.0, -1.0),)
+    shares = scipy.special.softmax(scores, axis=1).cumsum(axis=1)
+    drawn = (rng.random((len(X), 1)) * shares[:, -1:] >= shares).sum(axis=1)
+    return tuple((drawn == k).astype(np.float64) for k in range(truth.shape[1]))
 
 
 Covariance = Annotated[

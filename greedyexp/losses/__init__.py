@@ -5,7 +5,12 @@ binding         find a loss by name and bind it to a problem
 risk            risks over rows or over a distribution
 squared         least squares
 logistic        the logistic loss
+multinomial     the multinomial logistic loss
 sample          losses of predictions and responses, from three functions
+poisson         the Poisson loss
+squared_hinge   the squared hinge loss
+huber           the Huber loss
+recession       directions along which a loss falls forever
 smoothed        common part of the smoothed losses
 absolute        the smoothed absolute loss
 hinge           the smoothed hinge loss

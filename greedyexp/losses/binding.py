@@ -24,7 +24,12 @@ def is_smooth(kind: LossKind) -> bool:
 
 
 def has_risk(kind: LossKind) -> bool:
-    """Return True for a loss that ``risk.bind_risk`` can bind."""
+    """Return True for a loss of one response, which ``risk.bind_risk`` can bind."""
+    return not kind.per_class
+
+
+def has_kernel(kind: LossKind) -> bool:
+    """Return True for a loss with a kernel, as methods on an l1 ball need."""
     return kind.has_kernel
 
 

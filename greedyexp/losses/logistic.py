@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import scipy
+from scipy.special import expit
 
 from greedyexp.core.registry import loss
 from greedyexp.kernels import logistic_lines, logistic_newton
 from greedyexp.kernels.newton_path import NewtonPath
 from greedyexp.kernels.scalar_losses import LOGISTIC
 from greedyexp.losses.loss import TIE, UNCONVERGED, Fit, Loss, Restricted
+from greedyexp.losses.recession import needed, separating_direction
 from greedyexp.losses.signed_columns import (
     SignedColumns,
     derivative_tolerance,
@@ -19,11 +20,6 @@ from greedyexp.losses.signed_columns import (
 )
 from greedyexp.problems.checks import Indices
 from greedyexp.problems.problem import Problem
-
-# Weights smaller than this fraction of the largest are rounding errors of the linear program.
-NO_WEIGHT = 1e-9
-# Negative margins smaller than this fraction of the largest are rounding errors.
-MARGIN_ROUNDING = 1e-12
 
 
 class LogisticLoss(Loss):
@@ -278,7 +274,7 @@ class LogisticFit(Fit[LogisticLoss]):
 
     def _check_separation(self, status: int) -> tuple[int, np.ndarray | None]:
         """Continue to the minimum if it exists, else return a separating direction."""
-        separating, certain = _separating_direction(self._signed[: self._free])
+        separating, certain = separating_direction(self._signed[: self._free])
         if status == logistic_newton.SEPARATED:
             return status, self._coef if separating is None else separating
         if separating is not None and certain:
@@ -322,65 +318,13 @@ class LogisticFit(Fit[LogisticLoss]):
         )
 
 
-def _separating_direction(signed: np.ndarray) -> tuple[np.ndarray | None, bool]:
-    """Return sparse weights v, not all zero, with v @ signed >= 0.
-
-    A linear program minimises sum |v_j| subject to a mean margin of one (after Konis, 2007).
-
-    Parameters
-    ----------
-    signed : array (k, n)
-        Columns of the design times the labels -1 and 1.
-
-    Returns
-    -------
-    direction : array (k,) or None
-        Weights of a combination of columns that is nonnegative on class 1, nonpositive on class -1,
-        and not zero everywhere, up to the solver's tolerance of 1e-7; None if there is none.
-    certain : bool
-        Whether the answer is correct up to rounding.
-    """
-    sizes = np.abs(signed).max(axis=1, initial=0.0)
-    used = np.flatnonzero(sizes > 0)
-    if not len(used):
-        return None, True
-    atoms = signed[used] / sizes[used, None]
-    both = np.vstack([atoms, -atoms])
-    found = scipy.optimize.linprog(
-        np.ones(len(both)),
-        A_ub=-both.T,
-        b_ub=np.zeros(signed.shape[1]),
-        A_eq=both.mean(axis=1)[None],
-        b_eq=[1.0],
-    )
-    if found.x is None:
-        return None, True
-    weights = found.x[: len(used)] - found.x[len(used) :]
-    weights[np.abs(weights) <= NO_WEIGHT * np.abs(weights).max()] = 0.0
-    margins = weights @ atoms
-    direction = np.zeros(len(signed))
-    direction[used] = weights / sizes[used]
-    return direction, bool(margins.min() >= -MARGIN_ROUNDING * np.abs(margins).max())
-
-
-def needed(signed: np.ndarray, direction: np.ndarray) -> list[int]:
-    """Return a minimal set of columns, among those in use, that still separates the classes.
-
-    Parameters
-    ----------
-    signed : array (k, n)
-    direction : array (k,)
-        Weights that separate the classes.
-    """
-    held = [int(place) for place in np.flatnonzero(direction)]
-    for place in tuple(held):
-        others = [other for other in held if other != place]
-        if _separating_direction(signed[others])[0] is not None:
-            held = others
-    return held
-
-
-@loss("logistic", title="Logistic loss", requires=("two_values",), has_kernel=True)
+@loss(
+    "logistic",
+    title="Logistic loss",
+    requires=("two_values",),
+    has_kernel=True,
+    expected=expit,
+)
 def logistic(problem: Problem, *, ridge: float, intercept: bool) -> LogisticLoss:
     """Mean of log(1 + exp(-y_i x_i b)) for labels y_i = -1 and 1."""
     y = problem.y[0]

@@ -84,7 +84,8 @@ class Loss(ABC):
         Lipschitz constant of L; infinite if there is none. For a smoothed loss it is the constant
         before smoothing.
     scores : bool
-        Whether responses are labels, so that predictions are scores of classes.
+        Whether predictions are not on the scale of the responses, such as scores of classes or
+        logarithms of means.
     """
 
     shape: tuple[int, int]
@@ -189,7 +190,7 @@ class Loss(ABC):
         Parameters
         ----------
         X : array (n, p) or CSR array
-        y : array (n,)
+        y : array (n,), or (n, r) for a loss of r classes
             Responses, coded as in the fitted data.
         params : array (m, d + q)
             m estimates.

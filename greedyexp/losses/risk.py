@@ -25,7 +25,7 @@ def bind_risk(
     Parameters
     ----------
     name : str
-        Name of a registered loss that has a kernel, such as "hinge". If the response has two
+        Name of a registered loss of one response, such as "hinge". If the response has two
         values, the higher counts as 1 and the lower as -1.
     problem : Problem
         A problem with one task, and with moments if ``population`` is true.

@@ -84,23 +84,18 @@ class SignedColumns:
         """Return sums of the squared columns times ``weights`` (n,), shape (p,)."""
         return self.columns.powers(weights)
 
-    def _write(self, feature: int, row: np.ndarray) -> None:
-        design = self._design
+    def rows(self, features: Indices) -> np.ndarray:
+        """Return columns as rows, including their zeros, shape (k, n)."""
+        rows, design = np.zeros((len(features), self.n_samples)), self._design
         if isinstance(design, np.ndarray):
-            np.multiply(design[:, feature], self._signs, out=row)
-        else:
-            entries = _entries(design, feature)
-            row[:] = 0.0
+            rows[:] = design.T[np.asarray(features, dtype=np.intp)]
+            return np.multiply(rows, self._signs, out=rows)
+        for row, feature in zip(rows, features, strict=True):
+            entries = _entries(design, int(feature))
             row[design.indices[entries]] = design.data[entries]
             if self._offsets is not None:
                 row -= self._offsets[feature]
             row *= self._signs
-
-    def rows(self, features: Indices) -> np.ndarray:
-        """Return columns as rows, including their zeros, shape (k, n)."""
-        rows = np.empty((len(features), self.n_samples))
-        for row, feature in zip(rows, features, strict=True):
-            self._write(int(feature), row)
         return rows
 
     def scale_of(self, slopes: np.ndarray, largest: float) -> float:

@@ -162,7 +162,7 @@ def _compared(loss: Loss, params: np.ndarray, best: Restricted, true: np.ndarray
         error = gap = 0.0
     most = float(len(true)), float(size - len(true))
     single, lower = float(loss.smoothness[:size].max()), loss.strong_convexity(union)
-    if lower <= 0.0:
+    if lower <= 0.0 or math.isinf(single):
         return Compared(error, gap, Bounds(math.inf, math.inf, *most), False)
     slope = float(np.abs(best.gradient[:size]).max())
     epsilon = max(float(np.abs(gradient[:size]).max()), gradient_threshold(single, lower, slope))

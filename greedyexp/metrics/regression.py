@@ -47,14 +47,29 @@ def test_error(problem: Problem, path: Path) -> np.ndarray:
     return _mean_squared_residual(problem.X_test, problem.y_test, path)
 
 
+@metric("test_loss", better="lower", title="test loss", of="path", requires=("test_rows",))
+def test_loss(problem: Problem, path: Path) -> np.ndarray:
+    """Mean over the test rows of the loss that was minimised, without a penalty.
+
+    For the loss ``poisson`` it is half of the mean deviance, for ``logistic`` and ``multinomial``
+    the mean negative log-likelihood, for ``squared`` the mean squared residual.
+
+    Raises
+    ------
+    DataError
+        If the algorithm names no loss, or the loss is not a sum over single rows.
+    """
+    return path.row_losses(problem.X_test, problem.y_test).mean(axis=1)
+
+
 def _mean_squared_residual(
     X: Sequence[np.ndarray], y: Sequence[np.ndarray], path: Path
 ) -> np.ndarray:
     if path.loss is not None and path.loss.scores:
         raise DataError(
-            "squared residuals need predictions of the response, but this loss predicts scores of"
-            " classes.",
-            remedy="Use a metric of classes, such as test_sign_error.",
+            "squared residuals need predictions of the response, but those of this loss are scores"
+            " of classes or logarithms of means.",
+            remedy="Use test_loss, or a metric of classes, such as test_sign_error.",
         )
     errors = [
         ((yj - path.predictions(Xj, j)) ** 2).mean(axis=1)

@@ -206,8 +206,7 @@ def _held_out_errors(fitted: Path, left: Problem) -> Iterator[np.ndarray]:
     """
     weights = left.weights
     if fitted.loss is not None:
-        losses = fitted.loss.row_losses(left.X[0], left.y[0], fitted.params)
-        yield np.average(losses, axis=1, weights=weights)
+        yield np.average(fitted.row_losses(left.X, left.y), axis=1, weights=weights)
         return
     for task, (X, y) in enumerate(zip(left.X, left.y, strict=True)):
         yield np.average((y - fitted.predictions(X, task)) ** 2, axis=1, weights=weights)

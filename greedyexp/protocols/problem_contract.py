@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -191,6 +191,8 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         "spread_label": made.moments is not None and "truth_l1_norm" in made.facts,
         "multi_task": made.n_tasks > 1,
         "chains": made.chains is not None,
+        "classes": _are_classes(made.y),
+        "counts": all(((y >= 0) & (y % 1 == 0)).all() for y in made.y),
         "sparse": made.sparse_design,
         "population": not made.n_samples.all(),
     }
@@ -209,6 +211,12 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         both = np.concatenate([y, made.y_test[j]]) if made.y_test else y
         what = f"provides the trait '{promised}', but y[{j}] has more than two different values"
         require(part, len(np.unique(both)) <= 2, what)
+
+
+def _are_classes(y: Sequence[np.ndarray]) -> bool:
+    """Return whether responses are 1 for the class of a row and 0 for the others."""
+    same = len(y) > 1 and len({len(yj) for yj in y}) == 1
+    return same and bool(np.isin(y, (0.0, 1.0)).all() and (np.sum(y, axis=0) == 1.0).all())
 
 
 def _check_shape(part: Generator, params: dict, made: Problem) -> None:

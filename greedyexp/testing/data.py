@@ -15,7 +15,7 @@ from greedyexp.problems.problem import Problem
 # Traits of the problems made here.
 _MADE = (
     *("truth", "noise_std", "test_rows", "rows", "multi_task", "one_response"),
-    *("labels", "two_values", "chains", "moments"),
+    *("labels", "two_values", "counts", "classes", "chains", "moments"),
 )
 _NOISE = 0.5
 _WORDS_OF_A_CHAIN = 5
@@ -63,7 +63,7 @@ def given(
         What the words add.
     """
     rng = np.random.default_rng([seed, n, p, tasks])
-    several = "multi_task" in needs or "chains" in needs
+    several = {"multi_task", "chains", "classes"} & set(needs)
     r = tasks or (2 if several else 1)
     truth = np.zeros((p, r))
     truth[: min(p, 3)] = rng.choice([-1.0, 1.0], size=(min(p, 3), r))
@@ -74,6 +74,10 @@ def given(
     y = tuple(Xj @ truth[:, j] + _NOISE * rng.standard_normal(len(Xj)) for j, Xj in enumerate(X))
     if {"labels", "two_values"} & set(needs):
         y = tuple(np.where(yj > np.median(yj), 1.0, -1.0) for yj in y)
+    if "counts" in needs:
+        y = tuple(rng.poisson(np.exp(yj / 2)).astype(float) for yj in y)
+    if "classes" in needs:
+        y = tuple((np.argmax(y, axis=0) == j).astype(float) for j in range(r))
     problem = Problem(X, y, truth, _NOISE, min(p, 3), X_test=X, y_test=y)
     if "chains" in needs:
         problem = _chained(problem)

@@ -22,7 +22,7 @@ _DIFFERENCES, _ROUNDING = 1e-5, 1e-7
 _STEP = 1e-5
 
 
-def check_loss(loss: Callable[..., Any] | str) -> None:
+def check_loss(loss: Callable[..., Any] | str, problem: Problem | None = None) -> None:
     """Check that a loss is what algorithms take it for, on small data.
 
     The loss must be nonnegative and convex. Its gradient must be that of its values, and
@@ -34,6 +34,9 @@ def check_loss(loss: Callable[..., Any] | str) -> None:
     ----------
     loss : callable or str
         A function with the decorator ``loss``, or the name of a registered loss.
+    problem : Problem, optional
+        Data that the loss takes, with at least 5 features and a dense design. By default they are
+        40 rows with responses of both signs, unless the loss requires others.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def check_loss(loss: Callable[..., Any] | str) -> None:
     kind = registered("loss", loss)
     if not kind.summary:
         raise BrokenContract(f"loss '{kind.name}' has no docstring, which is its help.")
-    problem = given(kind.fixed_requirements).problem
+    problem = problem or given(kind.fixed_requirements).problem
     options = [{"beta": _BETA}] if kind.smoothed else [{"intercept": False}]
     if kind.intercept:
         options.append({"intercept": True})
@@ -146,9 +149,12 @@ class _Check:
             self._require(bool(np.isclose(cost, true, rtol=_DIFFERENCES, atol=_ROUNDING)), what)
 
     def _check_rows(self) -> None:
-        if self.kind.per_class or self.kind.smoothed or self.options["ridge"]:
+        chained = self.problem.chains is not None
+        if chained or self.kind.smoothed or self.options["ridge"]:
             return
         X, y = self.problem.X[0], self.problem.y[0]
+        if self.kind.per_class:
+            y = np.stack(self.problem.y, axis=1)
         assert not is_sparse(X)
         mean = self.loss.row_losses(X, y, np.array(self.points)).mean(axis=1)
         # The loss may be a multiple, such as half of the squared error.
@@ -158,11 +164,9 @@ class _Check:
 
     def _moved(self, point: np.ndarray, place: int, step: float) -> np.ndarray:
         """Return a point after a step along a column, which is centred with an intercept."""
-        moved = point.copy()
-        moved[place] += step
-        if self.loss.means is not None:
-            moved[self.loss.size] -= self.loss.means[place] * step
-        return moved
+        move = np.zeros(len(point))
+        move[place] = step
+        return point + move - self.loss.without(move, [place])
 
     def _require(self, holds: Any, what: str) -> None:
         if not holds:
@@ -172,7 +176,8 @@ class _Check:
 def _check_constants(kind: LossKind, problem: Problem) -> None:
     """Require the same minimum for features with other means."""
     support, shifted = [0, 2, 3], np.arange(problem.n_features) * 3.0
-    moved = Problem((problem.X[0] + shifted,), problem.y)
+    design = problem.X[0] + shifted
+    moved = Problem((design,) * problem.n_tasks, problem.y)
     ends = [
         kind.function(data, ridge=_RIDGE, intercept=True).minimise(support)
         for data in (problem, moved)

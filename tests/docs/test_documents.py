@@ -9,17 +9,21 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from cli_process import REPOSITORY, answer, environment
 from kept_registry import kept_registry
+from sklearn.linear_model import GammaRegressor
 
 import greedyexp
 from greedyexp.config import load
 from greedyexp.core import registry, shipped
 from greedyexp.core.plugins import load_plugins
 from greedyexp.figures._plot import style
+from greedyexp.losses.binding import bind
+from greedyexp.problems.problem import as_problem
 from greedyexp.testing import check_algorithm, check_loss
 from greedyexp.testing.checks import CHECKS
 
@@ -149,7 +153,7 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     experiments = {block["name"]: yaml.safe_dump(block) for block in blocks}
     named = [file for b in experiments.values() for file in yaml.safe_load(b)["plugins"]]
     assert set(files) == set(named)
-    assert len(files) == 8
+    assert len(files) == 9
     for name, block in experiments.items():
         (tmp_path / f"{name}.yaml").write_text(block, encoding="utf-8")
         for options in (("-n",), ("--engine", "serial")):
@@ -171,7 +175,12 @@ def test_plugins_in_the_documents_run(call, tmp_path):
     assert list(errors.index) == [20, 40, 80]
     assert errors[80] < errors[20]
     assert pd.read_csv(results / "my_loss/quick/my_loss.csv")["sign_support"].tolist() == [1, 1, 1]
-    check_loss("log_cosh")
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 6)), rng.exponential(size=40)
+    check_loss("gamma", as_problem(X, y))
+    found = bind("gamma", as_problem(X, y), ridge=0.1, intercept=True).minimise(range(6))
+    peer = GammaRegressor(alpha=0.1, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(found.params, [*peer.coef_, peer.intercept_], atol=1e-6)
 
 
 @pytest.mark.parametrize(

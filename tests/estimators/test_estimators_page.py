@@ -35,7 +35,8 @@ def test_a_row_says_what_the_estimator_is(row):
         assert issubclass(getattr(estimators, tuned.strip("`")), type(made))
     assert re.findall(r"`(\w+)`", algorithms) == list(made.algorithms.values())
     kind = "several" if made.multi_output else "one"
-    assert responses == ("two classes" if is_classifier(made) else kind)
+    classes = "classes" if made.several else "two classes"
+    assert responses == (classes if is_classifier(made) else kind)
     tags = made.__sklearn_tags__().input_tags
     if sparse == "without an intercept":
         assert not tags.sparse

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.absolute import AbsoluteLoss
-from greedyexp.losses.binding import bind, has_risk, kind_of, names
+from greedyexp.losses.binding import bind, has_kernel, kind_of, names
 from greedyexp.losses.hinge import HingeLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.population import PopulationSquaredLoss
@@ -31,7 +31,7 @@ def test_each_name_makes_its_loss_with_its_constants():
         "absolute": (AbsoluteLoss, 2.0, 1.0),
         "hinge": (HingeLoss, 2.0, 1.0),
     }
-    assert sorted(names(has_risk)) == sorted(kinds)
+    assert sorted(names(has_kernel)) == sorted(kinds)
     for name, (kind, beta, rho) in kinds.items():
         loss = bind_risk(name, as_problem(X, LABELS), **smoothing(name))
         assert (type(loss), loss.beta, loss.rho) == (kind, beta, rho)
@@ -65,7 +65,7 @@ def test_losses_without_smoothing_are_those_of_bind():
     for name in ("absolute", "hinge"):
         with pytest.raises(
             ConfigError,
-            match=f"loss '{name}' does not suit this method. Use crf, logistic, squared",
+            match=f"loss '{name}' does not suit this method. Use crf, huber",
         ):
             bind(name, problem)
 
@@ -83,7 +83,7 @@ def test_the_higher_of_two_values_stands_for_one(values):
 
 def test_sparse_designs_are_taken_as_they_are():
     thin = sparse.csr_array(np.where(np.abs(X) > 0.4, X, 0.0))
-    for name in names(has_risk):
+    for name in names(has_kernel):
         dense = bind_risk(name, as_problem(thin.toarray(), LABELS), **smoothing(name))
         loss = bind_risk(name, as_problem(thin, LABELS), **smoothing(name))
         assert loss.value(W) == pytest.approx(dense.value(W), rel=1e-14)
@@ -122,7 +122,7 @@ def test_impossible_options_are_refused():
             bind_risk(name, problem, beta=1.0)
     with pytest.raises(ConfigError, match="expected logistic loss of a distribution"):
         bind_risk("logistic", problem, population=True)
-    for name in names(has_risk):
+    for name in names(has_kernel):
         for ridge in (-1.0, np.nan, np.inf):
             with pytest.raises(ConfigError, match="ridge must be a number >= 0"):
                 bind_risk(name, problem, ridge=ridge, **smoothing(name))
@@ -130,7 +130,7 @@ def test_impossible_options_are_refused():
 
 def test_data_that_a_loss_does_not_take_are_refused():
     empty = Problem((np.zeros((0, 3)),), (np.zeros(0),), moments=MOMENTS)
-    for name in names(has_risk):
+    for name in names(has_kernel):
         with pytest.raises(DataError, match="no rows to take a mean over"):
             bind_risk(name, empty, **smoothing(name))
         with pytest.raises(DataError, match="takes one response, but the data have 2"):

@@ -11,8 +11,12 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind, is_smooth, names
 from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.huber import HuberLoss
 from greedyexp.losses.logistic import LogisticLoss
+from greedyexp.losses.multinomial import MultinomialLoss
+from greedyexp.losses.poisson import PoissonLoss
 from greedyexp.losses.squared import SquaredLoss
+from greedyexp.losses.squared_hinge import SquaredHingeLoss
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.runner.code_version import source_of, sources
 
@@ -29,16 +33,24 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
+    kinds |= {"huber": HuberLoss, "poisson": PoissonLoss, "squared_hinge": SquaredHingeLoss}
+    kinds |= {"multinomial": MultinomialLoss}
     assert sorted(names(is_smooth)) == sorted(kinds)
     for name, kind in kinds.items():
         problem = chained() if name == "crf" else as_problem(X, y)
+        problem = as_problem(X, LABELS) if name == "poisson" else problem
+        problem = as_problem(X, np.stack(INDICATORS, axis=1)) if name == "multinomial" else problem
         assert type(bind(name, problem)) is kind
 
 
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ConfigError) as caught:
         bind("cubic", as_problem(X, X[:, 0]))
-    assert str(caught.value) == "unknown loss 'cubic'. Use crf, logistic, squared."
+    assert (
+        str(caught.value)
+        == "unknown loss 'cubic'. Use crf, huber, logistic, multinomial, poisson, squared,"
+        " squared_hinge."
+    )
 
 
 def test_a_loss_depends_on_no_other_loss():
@@ -102,9 +114,21 @@ def test_sparse_designs_are_taken_as_they_are():
     thin = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     b = np.array([1.0, -2.0, 0.5])
-    for name in ("squared", "logistic"):
-        dense = bind(name, as_problem(thin.toarray(), y))
-        assert bind(name, as_problem(thin, y)).value(b) == pytest.approx(dense.value(b))
+    for name in ("squared", "logistic", "huber", "squared_hinge", "poisson"):
+        given = LABELS if name == "poisson" else y
+        dense = bind(name, as_problem(thin.toarray(), given))
+        assert bind(name, as_problem(thin, given)).value(b) == pytest.approx(dense.value(b))
+
+
+def test_a_sparse_design_has_the_minimum_of_a_dense_one():
+    thin = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    given = {"poisson": LABELS, "multinomial": np.stack(INDICATORS, axis=1)}
+    for name, y in given.items():
+        ends = [
+            bind(name, as_problem(design, y), ridge=0.1, intercept=True).minimise(range(3))
+            for design in (thin, thin.toarray())
+        ]
+        np.testing.assert_allclose(ends[0].params, ends[1].params, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +165,10 @@ def test_impossible_options_are_refused():
 def test_only_the_losses_know_their_names():
     """A new loss is a file of its own; other code asks what a loss offers."""
     root = Path(greedyexp.__file__).parent
-    quoted = re.compile(r"(?:==|!=|\bin \()\s*[\"'](?:squared|logistic|absolute|hinge|crf)[\"']")
+    quoted = re.compile(
+        r"(?:==|!=|\bin \()\s*[\"'](?:"
+        r"squared|logistic|absolute|hinge|crf|poisson|huber|squared_hinge|multinomial)[\"']"
+    )
     named = re.compile(r"loss\w*\s*$|\bloss\b")
     guilty = []
     for path in root.rglob("*.py"):

@@ -405,6 +405,11 @@ def threshold_of_theorem(
     best, true = _fit_of_truth(problem, loss)
     slope = float(np.abs(best.gradient).max())
     single = float(loss.smoothness[: loss.size].max())
+    if np.isinf(single):
+        raise DataError(
+            "the theorems do not apply: the second derivative of the loss has no upper bound.",
+            remedy="Use stop: optimum.",
+        )
     # rho_- is at most rho_+, so no state has a smaller threshold.
     run = Pursuit(loss, rule(loss), ratio).pursue(Stops(threshold(single, single, slope)))
     for state in run.states:

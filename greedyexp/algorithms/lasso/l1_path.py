@@ -149,10 +149,12 @@ def l1_path(
     path = _path(fit, lams[: len(found)], found, tol)
     if means is None:
         return path
+    tasks = range(fit.loss.n_dense)
+    shifts = np.column_stack([path.sparse.predictions(means[None], task) for task in tasks])
     return replace(
         path,
         loss=bind(loss, problem, ridge=ridge, intercept=intercept),
-        dense=path.dense - path.sparse.predictions(means[None], 0),
+        dense=path.dense - shifts,
     )
 
 

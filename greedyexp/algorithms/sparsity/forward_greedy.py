@@ -36,7 +36,7 @@ def theorems(path: Path, reference: Reference, **_) -> list[RiskBound]:
 def forward_greedy(
     problem: Problem,
     *,
-    loss: param.RiskLoss = "squared",
+    loss: param.BallLoss = "squared",
     beta: param.Beta = None,
     ridge: param.Ridge = 0.0,
     risk: param.Risk = "sample",

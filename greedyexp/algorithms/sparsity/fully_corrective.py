@@ -23,12 +23,12 @@ EQUAL = 1e-9
 def theorems(path: Path, reference: Reference, *, rule: str, risk: str, **_) -> list[RiskBound]:
     """Return T3 and T4 for a path of ``fully_corrective``; none if the rule is not ``covered``.
 
-    lam of T4 is that of R on the union of the supports of the estimates and of the reference; its
-    proof needs no other supports. For the squared loss it is the least eigenvalue there, for any
-    other loss the ridge.
+    Neither holds if the second derivative of the loss has no bound. lam of T4 is that of R on the
+    union of the supports of the estimates and of the reference; its proof needs no other supports.
+    For the squared loss it is the least eigenvalue there, for any other loss the ridge.
     """
     loss = path.loss
-    if loss is None or not covered(rule, loss):
+    if loss is None or not covered(rule, loss) or np.isinf(loss.beta):
         return []
     beta = smoothness_of_risk(loss)
     lam, most = _strong_convexity(path, loss, reference, risk)
@@ -73,7 +73,7 @@ def fully_corrective(
     problem : Problem
         A problem with one task; for ``risk: population`` its moments must be known.
     loss : str
-        Name of a loss that has a kernel (``greedyexp list losses``).
+        Name of a loss of one response (``greedyexp list losses``).
         R(w) = E[L(<x, w>, y)] + ridge / 2 ||w||^2 with L of (a, y) = (a - y)^2 / 2,
         log(1 + exp(-y a)), |a - y| or max(0, 1 - y a); the last two are smoothed.
     beta : float > 0, optional

@@ -28,7 +28,7 @@ from greedyexp.problems.radius import radius_of
 def l1_ball(
     problem: Problem,
     *,
-    loss: param.RiskLoss = "squared",
+    loss: param.BallLoss = "squared",
     beta: param.OptionalBeta = None,
     ridge: param.Ridge = 0.0,
     risk: param.Risk = "sample",

@@ -97,7 +97,7 @@ def theorems(path: Path, reference: Reference, *, ridge: float, **_) -> list[Ris
 def randomized_sparsification(
     problem: Problem,
     *,
-    loss: param.RiskLoss = "squared",
+    loss: param.BallLoss = "squared",
     beta: param.OptionalBeta = None,
     ridge: param.Ridge = 0.0,
     risk: param.Risk = "sample",

@@ -39,6 +39,8 @@ def theorems(path: Path, reference: Reference, *, rule: str, variant: str, **_) 
     loss, history = path.loss, path.history
     if loss is None or history is None or variant == "simple" or not covered(rule, loss):
         return []
+    if np.isinf(loss.beta):
+        return []
     started = history["step"] == 0
     if not started.any():
         return []
