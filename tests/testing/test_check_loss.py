@@ -95,7 +95,7 @@ class Careless(LogCosh):
     [
         (Steep, "has the derivative"),
         (Flat, "above its bound"),
-        (Below, "which is negative"),
+        (Below, "below 0"),
         (Careless, "in `coordinate_minima`"),
     ],
 )

@@ -33,6 +33,7 @@ _FAR = 0.9
     requires=param.needs,
     check=param.check_loss,
     takes_sparse=True,
+    takes_population=True,
     stops=("lam", "max_features", "max_groups"),
 )
 def l1_path(
