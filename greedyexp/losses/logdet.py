@@ -21,8 +21,12 @@ _WHOLE_STEPS = 0.25
 # Below this decrement the value is within 5e-17 of the minimum.
 _CERTIFIED = 1e-8
 # Newton's method goes on to this decrement as long as rounding permits.
-_AIM = 1e-13
-_MOST_STEPS = 100
+_AIM = 1e-12
+# The factor of second derivatives serves until steps of this total length, or until a step lowers
+# the decrement to more than this fraction.
+_FAR = 0.1
+_SLOW = 0.1
+_MOST_STEPS = 200
 
 
 class _Point(NamedTuple):
@@ -177,20 +181,31 @@ class LogDetLoss(Loss):
             point = self._point(params)
         if point is None:
             point = self._inside(np.append(np.zeros(self.size), 1.0 / self._units[self.size :]))
-        decrement = math.inf
+        decrement, factor, moved = math.inf, None, 0.0
         for _ in range(_MOST_STEPS):
-            step, before = self._newton_step(point, free), decrement
-            decrement = step[1]
-            # Rounding ends the quadratic convergence.
-            if not _AIM < decrement or (before < _WHOLE_STEPS and decrement > 0.5 * before):
+            if factor is None:
+                factor, moved = self._factor(point, free), 0.0
+            half = _solved(factor, -self._slopes(point)[free])
+            size, before = float(np.linalg.norm(half)), decrement
+            # In the metric of the point of the factor, second derivatives here are at least
+            # (1 - moved)^2 times those there.
+            decrement = size / (1.0 - moved)
+            ends = decrement <= _AIM or (decrement <= _CERTIFIED and decrement > 0.5 * before)
+            if ends or not np.isfinite(decrement):
                 break
+            if moved and decrement > _SLOW * before:
+                factor = None
+                continue
             length = 1.0 if decrement < _WHOLE_STEPS else 1.0 / (1.0 + decrement)
             params = point.params.copy()
-            params[free] += length * step[0] / self._units[free]
+            step = _solved(factor, half, transposed=True)
+            params[free] += length * step / self._units[free]
             following = self._point(params)
             if following is None:
                 break
-            point = following
+            point, moved = following, moved + length * size
+            if moved > _FAR:
+                factor = None
         self._last = point
         converged = decrement <= _CERTIFIED
         return Restricted(
@@ -213,7 +228,9 @@ class LogDetLoss(Loss):
             If T is not positive definite.
         """
         free = np.append(np.asarray(support, dtype=np.int64), self.size + np.arange(self.n_dense))
-        return self._newton_step(self._inside(params), free)[1]
+        point = self._inside(params)
+        factor = self._factor(point, free)
+        return float(np.linalg.norm(_solved(factor, self._slopes(point)[free])))
 
     def _point(self, params: np.ndarray) -> _Point | None:
         """Return the point of parameters (d + v,), None if T is not positive definite."""
@@ -251,19 +268,25 @@ class LogDetLoss(Loss):
         own = point.inverse.diagonal()
         return point.inverse[rows, columns], self._own[pairs], own[rows] * own[columns]
 
-    def _newton_step(self, point: _Point, free: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the step of Newton's method over entries (m,), and its decrement."""
+    def _factor(self, point: _Point, free: np.ndarray) -> np.ndarray:
+        """Return the Cholesky factor (m, m) of the second derivatives over entries (m,).
+
+        It is zero if they are singular up to rounding.
+        """
         rows, columns = self._rows[free], self._columns[free]
         across = point.inverse[np.ix_(rows, columns)]
         hessian = point.inverse[np.ix_(rows, rows)] * point.inverse[np.ix_(columns, columns)]
         hessian += across * across.T
         hessian *= 0.5 * np.outer(self._times[free], self._times[free])
         factor, failed = scipy.linalg.lapack.dpotrf(hessian, lower=True, overwrite_a=True)
-        if failed:
-            return np.zeros(len(free)), math.inf
-        half = scipy.linalg.blas.dtrsv(factor, -self._slopes(point)[free], lower=True)
-        step = scipy.linalg.blas.dtrsv(factor, half, lower=True, trans=1)
-        return step, float(np.linalg.norm(half))
+        return np.zeros_like(factor) if failed else factor
+
+
+def _solved(factor: np.ndarray, right: np.ndarray, *, transposed: bool = False) -> np.ndarray:
+    """Return L^-1 v, or L^-T v; infinite for a factor of zeros."""
+    if not factor[0, 0]:
+        return np.full(len(right), math.inf)
+    return scipy.linalg.blas.dtrsv(factor, right, lower=True, trans=int(transposed))
 
 
 def _no_minimum(decrement: float) -> str:

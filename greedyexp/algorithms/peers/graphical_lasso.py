@@ -35,6 +35,9 @@ def graphical_lasso(
     alpha_min_ratio: Annotated[
         float, Field(gt=0, lt=1, description="smallest over largest alpha of the automatic grid")
     ] = 0.05,
+    standardize: Annotated[
+        bool, Field(description="penalise the precision matrix of standardised variables")
+    ] = False,
     tol: Annotated[float, Field(gt=0, description="duality gap to reach")] = 1e-4,
     max_iter: param.MaxIter = 100,
     grid: dict[str, np.ndarray] | None = None,
@@ -42,8 +45,8 @@ def graphical_lasso(
     """Graphical models with an l1 penalty, by ``sklearn.covariance.graphical_lasso``.
 
     Minimises -log det T + <S, T> + alpha sum_{i != j} |T_ij| over positive definite matrices T. The
-    covariance S is used as it is, so variables should have similar variances. Each value of alpha
-    is a fit of its own. ``l1_path`` with loss ``logdet`` and lam = 2 alpha minimises the same
+    covariance S is used as it is by default, so that the graph depends on the units of variables:
+    edges between variables of large variance enter first. Each value of alpha is a fit of its own. ``l1_path`` with loss ``logdet`` and lam = 2 alpha minimises the same
     function, with a certificate for each coefficient.
 
     Parameters
@@ -57,6 +60,8 @@ def graphical_lasso(
         |S_ij|, the smallest value that gives no edge.
     alpha_min_ratio : float in (0, 1)
         Ratio of the last value of this grid to the first.
+    standardize : bool
+        Whether S is the correlation matrix; coefficients are in units of the data again.
     tol : float > 0
         Duality gap to reach; the default is that of scikit-learn.
     max_iter : int >= 1
@@ -82,6 +87,8 @@ def graphical_lasso(
     loss = bind("logdet", problem)
     assert problem.covariance is not None
     S, pairs = problem.covariance.matrix, problem.covariance.pairs
+    units = np.sqrt(S.diagonal()) if standardize else np.ones(len(S))
+    S = S / np.outer(units, units)
     if grid is not None:
         alphas = param.grid_values(grid, "alpha")
     elif alpha is not None:
@@ -100,7 +107,8 @@ def graphical_lasso(
                 stopped = f"the graphical lasso stops at alpha = {value:.3g}: {error}"
         converged.append(not (stopped or any(w.category is ConvergenceWarning for w in issued)))
         said |= dict.fromkeys([stopped] if stopped else [])
-        found.append(np.append(precision[pairs], precision.diagonal()))
+        scaled = precision / np.outer(units, units)
+        found.append(np.append(scaled[pairs], scaled.diagonal()))
     params = np.array(found)
     return Path(
         params[:, : loss.size, None],
