@@ -137,13 +137,13 @@ def solve(
     X, names = from_designs(X)
     if y is None and "covariance" not in request.traits:
         raise ConfigError(f"algorithm '{name}' needs responses.", remedy="Give y.")
+    if chains is not None and "chains" not in request.traits:
+        raise ConfigError("'chains' requires a model of chains.", remedy="Give loss='crf'.")
     if "covariance" in request.traits:
         _refuse_responses(request, y)
         problem = as_pairs(X, names)
     elif "chains" in request.traits:
         problem = replace(_chained(X, y, chains), feature_names=names)
-    elif chains is not None:
-        raise ConfigError("'chains' requires a model of chains.", remedy="Give loss='crf'.")
     else:
         noise = request.settings["noise_std"]
         problem = as_problem(X, from_responses(y), noise_std=noise, feature_names=names)

@@ -79,7 +79,10 @@ class _NameOfLoss:
 LossName = Annotated[
     str,
     _NameOfLoss(losses.is_smooth),
-    Field(description="loss to minimise, a mean over samples; crf is for chains of words"),
+    Field(
+        description="loss to minimise, a mean over samples; crf is for chains of words,"
+        " logdet for graphs"
+    ),
 ]
 Ridge = Annotated[
     float, Field(ge=0, le=MOST_RIDGE, description="ridge / 2 times the squared norm is added")

@@ -500,9 +500,7 @@ class LossKind(Part):
                 f"Write def {self.name}(problem, *, {', '.join(sorted(expected, reverse=True))}).",
             )
 
-    def refusal(
-        self, *, n_tasks: int, intercept: bool, ridge: float = 0.0
-    ) -> UserError | None:
+    def refusal(self, *, n_tasks: int, intercept: bool, ridge: float = 0.0) -> UserError | None:
         """Return the error if the loss does not accept these options, otherwise None."""
         if intercept and not self.intercept:
             return ConfigError(

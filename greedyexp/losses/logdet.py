@@ -307,7 +307,7 @@ def _no_minimum(decrement: float) -> str:
     ridge=False,
 )
 def logdet(problem: Problem, *, ridge: float, intercept: bool) -> LogDetLoss:
-    """Twice the negative log-likelihood of a Gaussian graphical model, per row: edges of a graph."""
+    """-log det T + <S, T> for the covariance S and the precision matrix T of variables."""
     if problem.covariance is None:
         raise DataError(
             "the logdet loss needs rows of variables without a response.",

@@ -58,9 +58,10 @@ class Loss(ABC):
     """A convex smooth function Q of d = p r selectable and q dense coefficients.
 
     Coefficients are a vector ``params`` (d + q,): the matrix (p, r) of selectable ones row by row,
-    then the dense ones (an intercept, or the transitions of a chain). The dense ones are in every
-    model. They are never selected or removed. Q is infinite outside its domain. It is a mean over samples plus ``ridge / 2`` times the
-    squared norm of the penalised coefficients.
+    then the dense ones (an intercept, the transitions of a chain, or the diagonal of a precision
+    matrix). The dense ones are in every model. They are never selected or removed. Q is a mean over
+    samples plus ``ridge / 2`` times the squared norm of the penalised coefficients, and infinite
+    outside its domain.
 
     A model with an intercept does not change if a constant is added to a feature. Steps, gains,
     costs and bounds along a coefficient therefore refer to the centred column x_j - mean(x_j): the

@@ -65,7 +65,7 @@ def test_losses_without_smoothing_are_those_of_bind():
     for name in ("absolute", "hinge"):
         with pytest.raises(
             ConfigError,
-            match=f"loss '{name}' does not suit this method. Use crf, logistic, squared",
+            match=f"loss '{name}' does not suit this method. Use crf, logdet, logistic, squared",
         ):
             bind(name, problem)
 

@@ -11,8 +11,10 @@ from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind, is_smooth, names
 from greedyexp.losses.crf import CrfLoss
+from greedyexp.losses.logdet import LogDetLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.squared import SquaredLoss
+from greedyexp.problems.pairs import as_pairs
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.runner.code_version import source_of, sources
 
@@ -28,17 +30,17 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
+    kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss, "logdet": LogDetLoss}
+    problems = {"crf": chained(), "logdet": as_pairs(X)}
     assert sorted(names(is_smooth)) == sorted(kinds)
     for name, kind in kinds.items():
-        problem = chained() if name == "crf" else as_problem(X, y)
-        assert type(bind(name, problem)) is kind
+        assert type(bind(name, problems.get(name) or as_problem(X, y))) is kind
 
 
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ConfigError) as caught:
         bind("cubic", as_problem(X, X[:, 0]))
-    assert str(caught.value) == "unknown loss 'cubic'. Use crf, logistic, squared."
+    assert str(caught.value) == "unknown loss 'cubic'. Use crf, logdet, logistic, squared."
 
 
 def test_a_loss_depends_on_no_other_loss():

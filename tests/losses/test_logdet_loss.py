@@ -70,7 +70,7 @@ def random_point(rng, v):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_values_and_derivatives_are_those_of_the_formula(seed):
-    rng, X = np.random.default_rng(seed), rows(seed)
+    X = rows(seed)
     loss, S, T = loss_of(X), covariance(X), random_point(np.random.default_rng(seed), 5)
     point = params_of(T)
     assert loss.value(point) == pytest.approx(objective(T, S), rel=1e-12)
@@ -85,12 +85,12 @@ def test_values_and_derivatives_are_those_of_the_formula(seed):
     T[0, 1] = T[1, 0] = 2 * np.sqrt(T[0, 0] * T[1, 1])
     assert loss.value(params_of(T)) == np.inf
     with pytest.raises(DataError, match="not positive definite"):
-        loss.coordinate_minima(params_of(T) * rng.uniform(1, 1))
+        loss.coordinate_minima(params_of(T))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_steps_and_gains_are_those_of_a_search_along_the_coefficient(seed):
-    rng, X = np.random.default_rng(seed), rows(seed)
+    X = rows(seed)
     loss, S, T = loss_of(X), covariance(X), random_point(np.random.default_rng(seed), 5)
     d = 1 / np.sqrt(S.diagonal())
     T = T * np.outer(d, d)
@@ -203,7 +203,9 @@ def test_units_of_the_variables_change_no_gain_and_no_graph():
     other = X * np.array([1e-6, 1e4, 1.0, 1e5, 1e-3, 7.0])
     one, two = loss_of(X), loss_of(other)
     ends = [loss.minimise([0, 3, 9]) for loss in (one, two)]
-    gains = [loss.coordinate_minima(end.params)[1] for loss, end in zip((one, two), ends)]
+    gains = [
+        loss.coordinate_minima(end.params)[1] for loss, end in zip((one, two), ends, strict=True)
+    ]
     np.testing.assert_allclose(gains[0], gains[1], rtol=1e-8, atol=1e-13)
     paths = [foba_obj(as_pairs(rows), loss="logdet", max_features=7) for rows in (X, other)]
     assert (paths[0].history["feature"] == paths[1].history["feature"]).all()
@@ -225,8 +227,10 @@ def test_costs_of_removals_are_differences_of_values():
     costs = other.removal_costs(point, [0, 1, 2])
     for place, cost in enumerate(costs):
         value = other.value(other.without(point, [place]))
-        assert cost == np.inf if np.isinf(value) else cost == pytest.approx(
-            value - other.value(point), rel=1e-9
+        assert (
+            cost == np.inf
+            if np.isinf(value)
+            else cost == pytest.approx(value - other.value(point), rel=1e-9)
         )
     assert np.isinf(costs).any()
 

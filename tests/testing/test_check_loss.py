@@ -161,8 +161,8 @@ def test_an_unknown_loss_is_refused_with_the_known_ones(losses):
     with pytest.raises(greedyexp.core.errors.ConfigError) as caught:
         greedyexp.solve("foba_obj", X, X[:, 0], loss="log_cos", max_features=2)
     assert str(caught.value) == (
-        "algorithm 'foba_obj': loss must be one of 'crf', 'log_cosh', 'logistic', 'plain_logistic'"
-        " or 'squared', but is 'log_cos'. Did you mean 'log_cosh'?"
+        "algorithm 'foba_obj': loss must be one of 'crf', 'log_cosh', 'logdet', 'logistic',"
+        " 'plain_logistic' or 'squared', but is 'log_cos'. Did you mean 'log_cosh'?"
     )
     with pytest.raises(greedyexp.core.errors.ConfigError, match="loss must be one of 'absolute'"):
         greedyexp.solve("forward_greedy", X, LABELS, loss="plain_logistic", radius=1.0)

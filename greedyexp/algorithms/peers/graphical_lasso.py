@@ -31,7 +31,9 @@ def graphical_lasso(
     alpha: Annotated[
         param.Lams, Field(description="explicit value or values of alpha instead of the grid")
     ] = None,
-    n_alphas: Annotated[int, Field(ge=1, description="number of points of the automatic grid")] = 30,
+    n_alphas: Annotated[
+        int, Field(ge=1, description="number of points of the automatic grid")
+    ] = 30,
     alpha_min_ratio: Annotated[
         float, Field(gt=0, lt=1, description="smallest over largest alpha of the automatic grid")
     ] = 0.05,
@@ -44,10 +46,11 @@ def graphical_lasso(
 ) -> Path:
     """Graphical models with an l1 penalty, by ``sklearn.covariance.graphical_lasso``.
 
-    Minimises -log det T + <S, T> + alpha sum_{i != j} |T_ij| over positive definite matrices T. The
-    covariance S is used as it is by default, so that the graph depends on the units of variables:
-    edges between variables of large variance enter first. Each value of alpha is a fit of its own. ``l1_path`` with loss ``logdet`` and lam = 2 alpha minimises the same
-    function, with a certificate for each coefficient.
+    Minimises -log det T + <S, T> + alpha sum_{i != j} |T_ij| over positive definite matrices T. By
+    default S is the covariance, and the graph depends on the units of variables: edges between
+    variables of large variance enter first. Each value of alpha is a fit of its own. ``l1_path``
+    with loss ``logdet`` and lam = 2 alpha minimises the same function, with a certificate for each
+    coefficient.
 
     Parameters
     ----------
@@ -96,17 +99,18 @@ def graphical_lasso(
     else:
         largest = float(np.abs(S[pairs]).max()) or float(S.diagonal().max())
         alphas = lam_values(largest, n_alphas, alpha_min_ratio)
-    precision, found, converged, said = np.diag(1.0 / S.diagonal()), [], [], {}
+    precision, found, converged = np.diag(1.0 / S.diagonal()), [], []
+    said: list[str] = []
     for value in alphas:
         with warnings.catch_warnings(record=True) as issued:
             warnings.simplefilter("always")
             try:
                 _, precision = fit(S, float(value), tol=tol, max_iter=max_iter)
-                stopped = ""
+                stopped = any(one.category is ConvergenceWarning for one in issued)
             except FloatingPointError as error:
-                stopped = f"the graphical lasso stops at alpha = {value:.3g}: {error}"
-        converged.append(not (stopped or any(w.category is ConvergenceWarning for w in issued)))
-        said |= dict.fromkeys([stopped] if stopped else [])
+                stopped = True
+                said.append(f"rounding stops the fit at alpha = {value:.3g}: {error}")
+        converged.append(not stopped)
         scaled = precision / np.outer(units, units)
         found.append(np.append(scaled[pairs], scaled.diagonal()))
     params = np.array(found)
