@@ -36,7 +36,7 @@ def shape(*, p: int, **_) -> dict:
 @generator(
     "gaussian_graph",
     title="Gaussian graphical model",
-    paper="Johnson, Jalali & Ravikumar 2012, section 5",
+    paper="Johnson, Jalali & Ravikumar 2012",
     provides=("truth", "covariance", "population"),
     check=check,
     shape=shape,

@@ -235,6 +235,26 @@ def test_costs_of_removals_are_differences_of_values():
     assert np.isinf(costs).any()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_costs_of_removals_are_those_of_any_matrix(seed):
+    loss, point = loss_of(rows(seed, v=4)), params_of(random_point(np.random.default_rng(seed), 4))
+    value = loss.value(point)
+    changed = [loss.value(loss.without(point, [place])) for place in range(6)]
+    np.testing.assert_allclose(
+        loss.removal_costs(point, range(6)), np.array(changed) - value, rtol=1e-8, atol=1e-10
+    )
+
+
+def test_derivatives_at_minimisers_are_within_their_bound():
+    for seed in range(5):
+        loss = loss_of(rows(seed, n=8, v=6, strength=0.49))
+        for support in ([], [0], [0, 3, 8]):
+            end = loss.minimise(support)
+            slopes = np.abs(end.gradient[: loss.size])
+            assert (slopes <= loss.steepest(end.value)).all()
+            assert loss.scale <= loss.steepest(end.value).max()
+
+
 def test_the_decrement_bounds_the_distance_from_the_minimum():
     X = rows(5, v=6)
     loss, support = loss_of(X), [0, 5, 9, 12]
