@@ -20,6 +20,7 @@ from greedyexp.losses.binding import loss_of, minimises_squares
 from greedyexp.problems.chains import as_chains
 from greedyexp.problems.checks import far_from_centred
 from greedyexp.problems.frames import from_designs, from_responses
+from greedyexp.problems.pairs import as_pairs
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.solving import Request, plain, with_remarks
 
@@ -34,7 +35,7 @@ _OPTION = re.compile(rf"--({_NAMES})\b(?: ([^:]*?))?(?=:|\.?$)")
 def solve(
     name: str,
     X,
-    y,
+    y=None,
     *,
     tuning: Literal["end", "cv", "ebic_robust", "theory"] = "end",
     folds: int = 5,
@@ -58,7 +59,8 @@ def solve(
         Designs, or sparse arrays if the algorithm takes them. The names of the columns of a
         DataFrame of pandas or Polars become ``feature_names`` of the solution.
     y : array or Series (n,), array or DataFrame (n, r), or list of r arrays or Series (n_j,)
-        Responses; with ``chains``, the labels (n,) of the words, integers or strings.
+        Responses; with ``chains``, the labels (n,) of the words, integers or strings. For
+        ``loss="logdet"`` there are none: the features are the pairs of columns of X.
     tuning : {"end", "cv", "ebic_robust", "theory"}
         Point of the path to return: the end (determined by the stopping parameters), the point
         with the smallest cross-validated prediction error, the point whose support has the least
@@ -133,10 +135,15 @@ def solve(
         n_jobs=n_jobs,
     )
     X, names = from_designs(X)
-    if "chains" in request.traits:
-        problem = replace(_chained(X, y, chains), feature_names=names)
-    elif chains is not None:
+    if y is None and "covariance" not in request.traits:
+        raise ConfigError(f"algorithm '{name}' needs responses.", remedy="Give y.")
+    if chains is not None and "chains" not in request.traits:
         raise ConfigError("'chains' requires a model of chains.", remedy="Give loss='crf'.")
+    if "covariance" in request.traits:
+        _refuse_responses(request, y)
+        problem = as_pairs(X, names)
+    elif "chains" in request.traits:
+        problem = replace(_chained(X, y, chains), feature_names=names)
     else:
         noise = request.settings["noise_std"]
         problem = as_problem(X, from_responses(y), noise_std=noise, feature_names=names)
@@ -166,6 +173,15 @@ def _off_centre(request: Request, problem: Problem, found: Solution) -> str:
     return f"No intercept is fitted, but {fault}. Centre the response and the features{other}."
 
 
+def _refuse_responses(request: Request, y) -> None:
+    """Raise ConfigError for responses or settings that a graph of variables does not have."""
+    if y is not None:
+        raise ConfigError("a graph of variables has no responses.", remedy="Leave y out.")
+    if request.tuning in ("cv", "ebic_robust") or request.settings["standardize"]:
+        asked = "standardize" if request.settings["standardize"] else f"tuning '{request.tuning}'"
+        raise ConfigError(f"{asked} is for data with responses.", remedy="Leave it out.")
+
+
 def _chained(X, y, chains) -> Problem:
     if chains is None:
         raise ConfigError(
@@ -193,8 +209,9 @@ def _refuse_missing_traits(request: Request, problem: Problem) -> None:
             remedy="Give its stopping parameters and use tuning='end'.",
         )
     for trait in traits:
-        # The loss itself says which responses it takes.
-        if trait not in ("multi_task", "noise_std", "chains", "two_values", "counts", "classes"):
+        # The loss itself says which data it takes.
+        of_loss = ("two_values", "counts", "classes", "rows", "covariance")
+        if trait not in ("multi_task", "noise_std", "chains", *of_loss):
             # Only this message needs the configuration layer, which takes long to import.
             from greedyexp.config.rules import parameter_instead
 

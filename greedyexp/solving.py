@@ -245,7 +245,8 @@ class Request:
         if not stops or len(path) < 2:
             return ""
         if not any(self.given.get(name) is not None for name in stops):
-            give = "Use tuning='cv' or give" if problem.chains is None else "Give"
+            splits = problem.chains is None and problem.covariance is None
+            give = "Use tuning='cv' or give" if splits else "Give"
             names = " or ".join(stops)
             return f"The path was not tuned: this is its last point. {give} {names}."
         for name, values in path.grid.items():
@@ -369,4 +370,5 @@ def _solution(path: Path, chosen: int, problem: Problem) -> Solution:
         classes=() if problem.chains is None else problem.class_names,
         feature_names=problem.feature_names,
         profiles=Profiles(path.grid, path.sparse, chosen),
+        paired=problem.covariance is not None,
     )

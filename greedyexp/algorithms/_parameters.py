@@ -79,7 +79,10 @@ class _NameOfLoss:
 LossName = Annotated[
     str,
     _NameOfLoss(losses.is_smooth),
-    Field(description="loss to minimise, a mean over samples; crf is for chains of words"),
+    Field(
+        description="loss to minimise, a mean over samples; crf is for chains of words,"
+        " logdet for graphs"
+    ),
 ]
 Ridge = Annotated[
     float, Field(ge=0, le=MOST_RIDGE, description="ridge / 2 times the squared norm is added")
@@ -224,8 +227,9 @@ def check_max_support(shape: dict, *, max_support: int | None, **_) -> None:
 
 
 def needs(*, loss: str, **_) -> tuple[str, ...]:
-    """Return the traits that the loss requires of the data."""
-    return kind_of(loss).fixed_requirements
+    """Return the traits that the loss requires of the data: rows if nothing else."""
+    required = kind_of(loss).fixed_requirements
+    return required if "covariance" in required else (*required, "rows")
 
 
 def check_loss(
@@ -235,11 +239,12 @@ def check_loss(
     intercept: bool,
     max_features: int | None,
     max_groups: int | None,
+    ridge: float = 0.0,
     **_,
 ) -> None:
     """Raise ValueError if the loss or a limit is impossible for data of this shape."""
     rows, classes = shape["n_features"], coefficients_per_row(shape, loss)
-    refusal = kind_of(loss).refusal(n_tasks=shape["n_tasks"], intercept=intercept)
+    refusal = kind_of(loss).refusal(n_tasks=shape["n_tasks"], intercept=intercept, ridge=ridge)
     if refusal is not None:
         raise ValueError(refusal.message)
     if max_groups is not None and max_groups > rows:

@@ -71,6 +71,12 @@ TRAITS = {
         other_data="data with moments",
         in_folds=False,
     ),
+    "covariance": Trait(
+        "variables without a response",
+        "gives a response",
+        other_data="data of graphs",
+        in_folds=False,
+    ),
     "rows": Trait("rows of data", "draws none", unless="population"),
     "spread_label": Trait("a label spread over all features", "makes none"),
 }

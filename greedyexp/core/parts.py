@@ -59,10 +59,11 @@ class Generator(Part):
     provides : iterable of str, or callable of the parameters returning one
         Traits of the problems: ``truth``, ``multi_task``, ``noise_std``, ``test_rows``,
         ``two_values`` (in each response), ``labels`` (the two values are those that metrics of
-        classification need), ``counts`` (responses are whole numbers >= 0),
-        ``classes`` (responses are 1 for the class of a row and 0 for the others), ``chains``,
-        ``moments``, ``spread_label``, ``sparse`` (designs are CSR arrays), ``repeated_rows`` (drawn
-        with replacement) or ``population`` (no rows, only moments).
+        classification need), ``counts`` (responses are whole numbers >= 0), ``classes`` (responses
+        are 1 for the class of a row and 0 for the others), ``chains``, ``moments``,
+        ``spread_label``, ``covariance`` (of variables without a response, whose pairs are the
+        features), ``sparse`` (designs are CSR arrays), ``repeated_rows`` (drawn with replacement)
+        or ``population`` (no rows, only moments).
     check : callable of the parameters, optional
         Raises ``ValueError`` for an impossible combination of values. Called for every point of a
         sweep before any work starts.
@@ -446,6 +447,8 @@ class LossKind(Part):
         Traits that a problem must have, such as ``two_values`` or ``counts``.
     intercept : bool
         Whether the loss can have an intercept.
+    ridge : bool
+        Whether the loss can have a ridge.
     per_class : bool
         Whether tasks are classes, and every feature has one coefficient per class. Other losses
         take a single task.
@@ -465,6 +468,7 @@ class LossKind(Part):
 
     requires: Iterable[str] = ()
     intercept: bool = True
+    ridge: bool = True
     per_class: bool = False
     smoothed: bool = False
     least_squares: bool = False
@@ -504,12 +508,14 @@ class LossKind(Part):
                 f"Write def {self.name}(problem, *, {', '.join(sorted(expected, reverse=True))}).",
             )
 
-    def refusal(self, *, n_tasks: int, intercept: bool) -> UserError | None:
+    def refusal(self, *, n_tasks: int, intercept: bool, ridge: float = 0.0) -> UserError | None:
         """Return the error if the loss does not accept these options, otherwise None."""
         if intercept and not self.intercept:
             return ConfigError(
                 f"the {self.name} loss has no intercept.", remedy="Leave intercept out."
             )
+        if ridge and not self.ridge:
+            return ConfigError(f"the {self.name} loss has no ridge.", remedy="Leave ridge out.")
         if n_tasks > 1 and not self.per_class:
             return DataError(
                 f"the {self.name} loss takes one response, but the data have {n_tasks}.",

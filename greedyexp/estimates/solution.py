@@ -45,13 +45,15 @@ class Solution:
     dense : array (q,)
         Coefficients of the loss that every model has: the intercept, or r intercepts of r tasks, if
         any; for chains of r classes the weights of first labels (r), of last labels (r) and of
-        transitions (r r, row by row).
+        transitions (r r, row by row); for pairs of v variables the diagonal of ``precision`` (v).
     classes : tuple of str
         Labels of chains, in the order of the columns of ``coef``; empty for other data.
     feature_names : tuple of p str
         Names of the columns of a DataFrame; empty for other data.
     profiles : Profiles, optional
         Coefficients along the path; None for iterative methods.
+    paired : bool
+        Whether the features are the pairs of variables, so that the estimate is a graph.
     """
 
     estimate: SparseEstimates
@@ -63,6 +65,7 @@ class Solution:
     classes: tuple[str, ...] = ()
     feature_names: tuple[str, ...] = ()
     profiles: Profiles | None = None
+    paired: bool = False
 
     @cached_property
     def coef(self) -> np.ndarray:
@@ -107,8 +110,8 @@ class Solution:
 
     @property
     def intercept(self) -> float | np.ndarray:
-        """The intercept, (r,) for r tasks; 0 for chains and for models without an intercept."""
-        if self.classes or not len(self.dense):
+        """The intercept, (r,) for r tasks; 0 for models without an intercept."""
+        if self.classes or self.paired or not len(self.dense):
             return 0.0
         return float(self.dense[0]) if self.estimate.shape[1] == 1 else self.dense
 
@@ -116,6 +119,15 @@ class Solution:
     def transitions(self) -> np.ndarray | None:
         """Weights (r, r) of transitions between the classes of a chain; None without chains."""
         return chain_weights(self.dense, len(self.classes)).transition if self.classes else None
+
+    @property
+    def precision(self) -> np.ndarray | None:
+        """The inverse covariance matrix (v, v) of v variables; None without a graph."""
+        if not self.paired:
+            return None
+        matrix = np.diag(self.dense / 2)
+        matrix[np.triu_indices(len(matrix), 1)] = self.coef
+        return matrix + matrix.T
 
     @property
     def selected(self) -> list[str]:
@@ -140,12 +152,14 @@ class Solution:
         Raises
         ------
         ConfigError
-            If the solution is a model of chains.
+            If the solution is a model of chains or a graph.
         DataError
             If X has other features, or does not contain finite numbers only.
         """
         if self.classes:
             raise ConfigError("a model of chains labels whole chains, not single words.")
+        if self.paired:
+            raise ConfigError("a graph of variables predicts no response.")
         if not is_list_of_designs(X):
             return self._design(X, "X") @ self.coef + self.intercept
         tasks = self.coef.reshape(len(self.coef), -1).T
@@ -220,7 +234,7 @@ class Solution:
             [self._name(i), *(f"{value:.6g}" for value in row)]
             for i, row in zip(shown, values, strict=True)
         ]
-        if not self.classes and len(self.dense):
+        if not self.classes and not self.paired and len(self.dense):
             rows.append(["intercept", *(f"{value:.6g}" for value in np.atleast_1d(self.intercept))])
         return ["", *titles], rows, more(len(self._features) - len(shown))
 

@@ -18,6 +18,7 @@ population      least squares over a distribution
 crf             conditional random fields
 crf_likelihood  their likelihood
 crf_fit         their minimisers
+logdet          Gaussian graphical models
 signed_columns  columns of a design times labels
 quadratic       quadratic losses and their fits
 products_ahead  products with a large design for several columns at once

@@ -100,10 +100,11 @@ def bind(name: str, problem: Problem, *, ridge: float = 0.0, intercept: bool = F
     """
     kind = kind_of(name, is_smooth)
     check_ridge(ridge)
-    refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept)
+    refusal = kind.refusal(n_tasks=problem.n_tasks, intercept=intercept, ridge=ridge)
     if refusal is not None:
         raise refusal
-    check_feature_sizes(problem.X[0], problem.feature_names, problem.columns[0])
+    if problem.X[0].shape[0]:
+        check_feature_sizes(problem.X[0], problem.feature_names, problem.columns[0])
     return kind.function(problem, ridge=ridge, intercept=intercept)
 
 

@@ -55,12 +55,13 @@ class Restricted:
 
 
 class Loss(ABC):
-    """A convex smooth function Q >= 0 of d = p r selectable and q dense coefficients.
+    """A convex smooth function Q of d = p r selectable and q dense coefficients.
 
     Coefficients are a vector ``params`` (d + q,): the matrix (p, r) of selectable ones row by row,
-    then the dense ones (an intercept, or the transitions of a chain). The dense ones are in every
-    model. They are never selected or removed. Q is a mean over samples plus ``ridge / 2`` times the
-    squared norm of the penalised coefficients.
+    then the dense ones (an intercept, the transitions of a chain, or the diagonal of a precision
+    matrix). The dense ones are in every model. They are never selected or removed. Q is a mean over
+    samples plus ``ridge / 2`` times the squared norm of the penalised coefficients, and infinite
+    outside its domain.
 
     A model with an intercept does not change if a constant is added to a feature. Steps, gains,
     costs and bounds along a coefficient therefore refer to the centred column x_j - mean(x_j): the
@@ -75,6 +76,8 @@ class Loss(ABC):
     n_samples : int
         Number of samples in the mean; papers often print the sum, ``n_samples * Q``.
     ridge : float >= 0
+    least : float
+        Lower bound of Q. A loss with another one than zero overrides ``steepest``.
     means : array (d,) or None
         Means of the columns if the loss has an intercept, which is then the only dense coefficient.
     beta : float > 0
@@ -92,6 +95,7 @@ class Loss(ABC):
     n_dense: int = 0
     n_samples: int
     ridge: float = 0.0
+    least: float = 0.0
     means: np.ndarray | None = None
     beta: float = math.inf
     rho: float = math.inf
@@ -131,7 +135,10 @@ class Loss(ABC):
     @property
     @abstractmethod
     def smoothness(self) -> np.ndarray:
-        """Upper bound of the second derivative along each coefficient, shape (d + q,)."""
+        """Upper bound of the second derivative along each coefficient, shape (d + q,).
+
+        It is infinite if there is none.
+        """
 
     def steepest(self, value: float) -> np.ndarray:
         """Return an upper bound of each |derivative| where Q has this value, shape (d,).

@@ -1,10 +1,12 @@
 """The data of a problem.
 
-problem  regression problems, and their construction from arrays
-chains   chains of labelled words
-moments  second moments of a distribution
-scaling  centred and scaled columns, and coefficients in the original units
-frames   tables of pandas and Polars as arrays with names
-radius   the radius of an l1 ball
-checks   types of arrays, and checks of values and memory
+problem     regression problems, and their construction from arrays
+chains      chains of labelled words
+moments     second moments of a distribution
+covariance  covariance of variables without a response
+pairs       problems whose features are the pairs of such variables
+scaling     centred and scaled columns, and coefficients in the original units
+frames      tables of pandas and Polars as arrays with names
+radius      the radius of an l1 ball
+checks      types of arrays, and checks of values and memory
 """

@@ -20,6 +20,7 @@ from greedyexp.problems.checks import (
     moments_of_responses,
     require_memory,
 )
+from greedyexp.problems.covariance import Covariance
 from greedyexp.problems.moments import Moments
 
 # With more features than this, algorithms form no Gram matrix (128 MB for each design).
@@ -74,6 +75,9 @@ class Problem:
     moments : Moments, optional
         Second moments of the distribution of the rows. Without rows, X is (0, p) and y is (0,), and
         the moments are the only data.
+    covariance : Covariance, optional
+        Covariance of variables without a response. The d features are then the pairs of variables,
+        X is (0, d) and y is (0,).
     """
 
     X: tuple[np.ndarray, ...]
@@ -91,6 +95,7 @@ class Problem:
     class_names: tuple[str, ...] = ()
     weights: np.ndarray | None = None
     moments: Moments | None = None
+    covariance: Covariance | None = None
 
     @classmethod
     def of_shared(cls, design: np.ndarray, responses: np.ndarray, **known: Any) -> Problem:

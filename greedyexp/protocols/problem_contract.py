@@ -13,6 +13,7 @@ import scipy
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Generator
 from greedyexp.problems.chains import check_lengths
+from greedyexp.problems.covariance import Covariance
 from greedyexp.problems.moments import Moments
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.contracts import (
@@ -144,6 +145,10 @@ def _check_known(part: Generator, made: Problem) -> None:
     if made.moments is not None:
         check_type(part, "moments", made.moments, Moments, "Moments")
         _expect(part, "moments", "features", made.moments.size, made.n_features)
+    if made.covariance is not None:
+        check_type(part, "covariance", made.covariance, Covariance, "a Covariance")
+        pairs = len(made.covariance.pairs[0])
+        _expect(part, "covariance", "pairs", pairs, made.n_features)
 
 
 def _check_chains(part: Generator, made: Problem) -> None:
@@ -188,6 +193,7 @@ def _check_traits(part: Generator, made: Problem, traits: frozenset[str]) -> Non
         "noise_std": made.noise_std is not None,
         "test_rows": any(X.shape[0] for X in made.X_test),
         "moments": made.moments is not None,
+        "covariance": made.covariance is not None,
         "spread_label": made.moments is not None and "truth_l1_norm" in made.facts,
         "multi_task": made.n_tasks > 1,
         "chains": made.chains is not None,
@@ -241,7 +247,8 @@ def same_problem(one: Problem, other: Problem) -> bool:
 
 
 def _arrays(problem: Problem) -> tuple[tuple, ...]:
-    known = (problem.truth, problem.start, problem.chains, problem.chains_test)
+    covariance = None if problem.covariance is None else problem.covariance.matrix
+    known = (problem.truth, problem.start, problem.chains, problem.chains_test, covariance)
     return problem.X, problem.y, problem.X_test, problem.y_test, known
 
 

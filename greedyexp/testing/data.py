@@ -10,12 +10,13 @@ import numpy as np
 
 from greedyexp.core.errors import ConfigError
 from greedyexp.problems.moments import DenseMoments
+from greedyexp.problems.pairs import pair_problem
 from greedyexp.problems.problem import Problem
 
 # Traits of the problems made here.
 _MADE = (
     *("truth", "noise_std", "test_rows", "rows", "multi_task", "one_response"),
-    *("labels", "two_values", "counts", "classes", "chains", "moments"),
+    *("labels", "two_values", "counts", "classes", "chains", "moments", "covariance"),
 )
 _NOISE = 0.5
 _WORDS_OF_A_CHAIN = 5
@@ -81,6 +82,11 @@ def given(
     problem = Problem(X, y, truth, _NOISE, min(p, 3), X_test=X, y_test=y)
     if "chains" in needs:
         problem = _chained(problem)
+    if "covariance" in needs:
+        # One pair needs two variables.
+        variables = np.hstack([X[0], np.flip(X[0])])[:, : max(p, 2)]
+        truth = np.eye(max(p, 2)) + 0.1 * np.eye(max(p, 2), k=1)
+        problem = pair_problem(variables, truth=truth)
     if "moments" in needs:
         problem = replace(problem, moments=_moments(problem))
     return Given(problem, f"{_size(problem)}{about}")

@@ -25,7 +25,7 @@ _STEP = 1e-5
 def check_loss(loss: Callable[..., Any] | str, problem: Problem | None = None) -> None:
     """Check that a loss is what algorithms take it for, on small data.
 
-    The loss must be nonnegative and convex. Its gradient must be that of its values, and
+    The loss must be convex, and not below ``least``. Its gradient must be that of its values, and
     ``smoothness`` a bound of its second derivatives. ``minimise``, ``coordinate_minima``,
     ``removal_costs`` and ``row_losses`` must do what ``greedyexp.losses.loss.Loss`` says. With an
     intercept, a constant that is added to a feature must change no minimum.
@@ -53,7 +53,7 @@ def check_loss(loss: Callable[..., Any] | str, problem: Problem | None = None) -
     if kind.intercept:
         options.append({"intercept": True})
     for option in options:
-        for ridge in (0.0, _RIDGE):
+        for ridge in (0.0, _RIDGE) if kind.ridge else (0.0,):
             _Check(kind, problem, ridge=ridge, **option).run()
     if kind.intercept:
         _check_constants(kind, problem)
@@ -67,7 +67,14 @@ class _Check:
         self.loss: Loss = kind.function(problem, **options)
         rng = np.random.default_rng(0)
         size = self.loss.size + self.loss.n_dense
-        self.points = [np.zeros(size), *rng.standard_normal((4, size))]
+        inside = np.zeros(size)
+        if not np.isfinite(self.loss.value(inside)):
+            inside = self.loss.minimise([]).params
+        self.points = [inside]
+        for direction in rng.standard_normal((4, size)):
+            while not np.isfinite(self.loss.value(inside + direction)):
+                direction *= 0.5
+            self.points.append(inside + direction)
         self.problem = problem
 
     def run(self) -> None:
@@ -79,7 +86,8 @@ class _Check:
 
     def _check_values(self) -> None:
         values = [self.loss.value(point) for point in self.points]
-        self._require(min(values) >= 0, f"has the value {min(values):g}, which is negative")
+        least = self.loss.least
+        self._require(min(values) >= least, f"has the value {min(values):g}, below {least:g}")
         for first, second in zip(self.points, self.points[1:], strict=False):
             ends = (self.loss.value(first) + self.loss.value(second)) / 2
             middle = self.loss.value((first + second) / 2)
@@ -103,6 +111,8 @@ class _Check:
                 off = abs(slope - gradient[place])
                 what = f"has the derivative {gradient[place]:g}, but its values change by {slope:g}"
                 self._require(off <= _DIFFERENCES * max(1.0, abs(slope)), what)
+            if not np.isfinite(bounds[0]):
+                continue
             along = self._moved(np.zeros(len(point)), 0, 1.0)
             bent = float((self.loss.gradient(point + along) - gradient) @ along)
             what = f"has the second derivative {bent:g}, above its bound {bounds[0]:g}"
@@ -149,8 +159,8 @@ class _Check:
             self._require(bool(np.isclose(cost, true, rtol=_DIFFERENCES, atol=_ROUNDING)), what)
 
     def _check_rows(self) -> None:
-        chained = self.problem.chains is not None
-        if chained or self.kind.smoothed or self.options["ridge"]:
+        without = self.problem.chains is not None or not self.problem.n_samples[0]
+        if without or self.kind.smoothed or self.options["ridge"]:
             return
         X, y = self.problem.X[0], self.problem.y[0]
         if self.kind.per_class:

@@ -12,11 +12,13 @@ from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind, is_smooth, names
 from greedyexp.losses.crf import CrfLoss
 from greedyexp.losses.huber import HuberLoss
+from greedyexp.losses.logdet import LogDetLoss
 from greedyexp.losses.logistic import LogisticLoss
 from greedyexp.losses.multinomial import MultinomialLoss
 from greedyexp.losses.poisson import PoissonLoss
 from greedyexp.losses.squared import SquaredLoss
 from greedyexp.losses.squared_hinge import SquaredHingeLoss
+from greedyexp.problems.pairs import as_pairs
 from greedyexp.problems.problem import Problem, as_problem
 from greedyexp.runner.code_version import source_of, sources
 
@@ -32,15 +34,18 @@ def chained(y=INDICATORS, chains=(5, 7), designs=None):
 
 def test_each_name_makes_its_loss():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss}
+    kinds = {"squared": SquaredLoss, "logistic": LogisticLoss, "crf": CrfLoss, "logdet": LogDetLoss}
     kinds |= {"huber": HuberLoss, "poisson": PoissonLoss, "squared_hinge": SquaredHingeLoss}
     kinds |= {"multinomial": MultinomialLoss}
+    problems = {
+        "crf": chained(),
+        "logdet": as_pairs(X),
+        "poisson": as_problem(X, LABELS),
+        "multinomial": as_problem(X, np.stack(INDICATORS, axis=1)),
+    }
     assert sorted(names(is_smooth)) == sorted(kinds)
     for name, kind in kinds.items():
-        problem = chained() if name == "crf" else as_problem(X, y)
-        problem = as_problem(X, LABELS) if name == "poisson" else problem
-        problem = as_problem(X, np.stack(INDICATORS, axis=1)) if name == "multinomial" else problem
-        assert type(bind(name, problem)) is kind
+        assert type(bind(name, problems.get(name) or as_problem(X, y))) is kind
 
 
 def test_an_unknown_loss_is_refused():
@@ -48,7 +53,7 @@ def test_an_unknown_loss_is_refused():
         bind("cubic", as_problem(X, X[:, 0]))
     assert (
         str(caught.value)
-        == "unknown loss 'cubic'. Use crf, huber, logistic, multinomial, poisson, squared,"
+        == "unknown loss 'cubic'. Use crf, huber, logdet, logistic, multinomial, poisson, squared,"
         " squared_hinge."
     )
 

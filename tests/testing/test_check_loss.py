@@ -95,7 +95,7 @@ class Careless(LogCosh):
     [
         (Steep, "has the derivative"),
         (Flat, "above its bound"),
-        (Below, "which is negative"),
+        (Below, "below 0"),
         (Careless, "in `coordinate_minima`"),
     ],
 )
@@ -161,9 +161,9 @@ def test_an_unknown_loss_is_refused_with_the_known_ones(losses):
     with pytest.raises(greedyexp.core.errors.ConfigError) as caught:
         greedyexp.solve("foba_obj", X, X[:, 0], loss="log_cos", max_features=2)
     assert str(caught.value) == (
-        "algorithm 'foba_obj': loss must be one of 'crf', 'huber', 'log_cosh', 'logistic',"
-        " 'multinomial', 'plain_logistic', 'poisson', 'squared' or 'squared_hinge', but is"
-        " 'log_cos'. Did you mean 'log_cosh'?"
+        "algorithm 'foba_obj': loss must be one of 'crf', 'huber', 'log_cosh', 'logdet',"
+        " 'logistic', 'multinomial', 'plain_logistic', 'poisson', 'squared' or 'squared_hinge', but"
+        " is 'log_cos'. Did you mean 'log_cosh'?"
     )
     with pytest.raises(greedyexp.core.errors.ConfigError, match="loss must be one of 'absolute'"):
         greedyexp.solve("forward_greedy", X, LABELS, loss="plain_logistic", radius=1.0)

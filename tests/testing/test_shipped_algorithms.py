@@ -19,6 +19,7 @@ VARIANTS = [
     *((name, LOGISTIC) for name in ("l1_path", "l1_ball", "forward_greedy", "fully_corrective")),
     *((name, HINGE) for name in ("l1_ball", "forward_greedy", "fully_corrective")),
     *((name, CRF) for name in ("foba_gdt", "foba_obj", "l1_path")),
+    *((name, {"loss": "logdet"}) for name in ("foba_gdt", "foba_obj", "forward_obj", "l1_path")),
     *((name, {"risk": "population"}) for name in ("l1_ball", "forward_greedy", "fully_corrective")),
     ("estimator", {"class": "sklearn.linear_model.Ridge", "tune": {"alpha": [1.0, 0.1]}}),
     ("estimator", {"class": "sklearn.linear_model.SGDRegressor"}),

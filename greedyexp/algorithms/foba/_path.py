@@ -82,6 +82,7 @@ def selection(
         theory=_gradient_theory if threshold == "epsilon" else _gain_theory,
         theory_requires=("truth",),
         takes_sparse=True,
+        takes_population=True,
         stops=(threshold, *SIZES),
     )
 

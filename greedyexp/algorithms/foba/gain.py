@@ -46,7 +46,8 @@ def foba_obj(
     Parameters
     ----------
     problem : Problem
-        A problem with what the loss requires: one task, or chains for ``crf``.
+        A problem with what the loss requires: one task, chains for ``crf``, or a covariance for
+        ``logdet``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional
@@ -141,7 +142,8 @@ def forward_obj(
     Parameters
     ----------
     problem : Problem
-        A problem with what the loss requires: one task, or chains for ``crf``.
+        A problem with what the loss requires: one task, chains for ``crf``, or a covariance for
+        ``logdet``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     delta : float >= 0, optional

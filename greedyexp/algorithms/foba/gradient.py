@@ -51,7 +51,8 @@ def foba_gdt(
     Parameters
     ----------
     problem : Problem
-        A problem with what the loss requires: one task, or chains for ``crf``.
+        A problem with what the loss requires: one task, chains for ``crf``, or a covariance for
+        ``logdet``.
     loss : str
         Name of a smooth loss (``greedyexp list losses``).
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative
@@ -193,7 +194,8 @@ def forward_gdt(
     Parameters
     ----------
     problem : Problem
-        A problem with what the loss requires: one task, or chains for ``crf``.
+        A problem with what the loss requires: one task, chains for ``crf``, or a covariance for
+        ``logdet``.
     loss, ridge, intercept, max_features, max_groups
         The loss and the limits, as in ``foba_gdt``.
     epsilon : float >= 0, optional

@@ -33,6 +33,7 @@ _FAR = 0.9
     requires=param.needs,
     check=param.check_loss,
     takes_sparse=True,
+    takes_population=True,
     stops=("lam", "max_features", "max_groups"),
 )
 def l1_path(
@@ -69,7 +70,8 @@ def l1_path(
     Parameters
     ----------
     problem : Problem
-        A problem with what the loss requires: one task, or chains for ``crf``.
+        A problem with what the loss requires: one task, chains for ``crf``, or a covariance for
+        ``logdet``.
     loss : str
         Name of a smooth loss (``greedyexp list losses``).
         ||y - X b||^2 / (2 n), the mean of log(1 + exp(-y_i x_i b)), or the negative

@@ -4,6 +4,7 @@ estimator        any estimator with the interface of scikit-learn, by its import
 celer_lasso      the Lasso path of celer
 skglm_nonconvex  MCP and SCAD paths of skglm
 abess_subsets    best subsets of abess
+graphical_lasso  graphical models with an l1 penalty, of scikit-learn
 skscope_subsets  best subsets of skscope
 
 _construction    estimators from import paths and parameters

@@ -38,6 +38,7 @@ _GROUPS = (
     "smoothed_forward_greedy",
     "- - abess - skglm_mcp adaptive_lasso skscope skglm_scad omp",
     "- - - - - - - celer_lasso",
+    "- - - graphical_lasso",
     "mu1_exact mu1_sdp mu2 mu2_over_p mu1_upper smoothness_l1_over_n smoothness_l1 - smoothness_l2",
 )
 NUMBERS = {
