@@ -124,6 +124,11 @@ class LogDetLoss(Loss):
         """Infinite: second derivatives have no bound near singular matrices; shape (d + v,)."""
         return np.full(self.size + self.n_dense, math.inf)
 
+    @property
+    def inverse_units(self) -> np.ndarray:
+        """(S_ii S_jj)^(1/2), so that a difference is a fraction of the domain; shape (d + v,)."""
+        return self._units
+
     def steepest(self, value: float) -> np.ndarray:
         """Return a bound of each |derivative| at the minimiser over any support, shape (d,)."""
         return 4.0 * self._units[: self.size]
