@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy
+
+# Loaded at once, and not by the first use, so that ``solve`` limits the threads of its BLAS.
+import scipy.linalg
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import loss
@@ -123,6 +125,9 @@ class LogDetLoss(Loss):
     def smoothness(self) -> np.ndarray:
         """Infinite: second derivatives have no bound near singular matrices; shape (d + v,)."""
         return np.full(self.size + self.n_dense, math.inf)
+
+    def name_of(self, feature: int) -> str:
+        return f"the edge between variables {self._rows[feature]} and {self._columns[feature]}"
 
     @property
     def inverse_units(self) -> np.ndarray:

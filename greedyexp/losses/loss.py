@@ -140,6 +140,10 @@ class Loss(ABC):
         It is infinite if there is none.
         """
 
+    def name_of(self, feature: int) -> str:
+        """Return the name of a feature in messages."""
+        return f"feature {feature}"
+
     @property
     def inverse_units(self) -> np.ndarray:
         """One over a typical size of each coefficient, for differences of gradients; (d + q,)."""

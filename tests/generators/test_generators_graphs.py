@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components, shortest_path
 
+from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.generators.gaussian_graph import check, gaussian_graph

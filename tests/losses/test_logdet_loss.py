@@ -285,6 +285,7 @@ def test_edges_without_a_minimum_end_the_path_with_the_reason():
     assert path.converged[0]
     assert path.sparse.sizes.max() == 0
     assert "no minimum over these edges is found" in path.message
+    assert "before the edge between variables 0 and " in path.message
     # Of three rows, pairs have a minimum and a triangle has none.
     X = rows(1, n=3, v=3)
     loss = loss_of(X)
