@@ -226,22 +226,6 @@ class LogDetLoss(Loss):
             "" if converged else _no_minimum(decrement),
         )
 
-    def decrement(self, params: np.ndarray, support: Indices) -> float:
-        """Return the decrement of Newton's method over the entries ``support`` and the diagonal.
-
-        A value below 1 proves that there is a minimiser over them. The decrement is infinite if
-        the second derivatives are singular up to rounding.
-
-        Raises
-        ------
-        DataError
-            If T is not positive definite.
-        """
-        free = np.append(np.asarray(support, dtype=np.int64), self.size + np.arange(self.n_dense))
-        point = self._inside(params)
-        factor = self._factor(point, free)
-        return float(np.linalg.norm(_solved(factor, self._slopes(point)[free])))
-
     def _point(self, params: np.ndarray) -> _Point | None:
         """Return the point of parameters (d + v,), None if T is not positive definite."""
         if self._last is not None and np.array_equal(self._last.params, params):
