@@ -177,9 +177,11 @@ def _refuse_responses(request: Request, y) -> None:
     """Raise ConfigError for responses or settings that a graph of variables does not have."""
     if y is not None:
         raise ConfigError("a graph of variables has no responses.", remedy="Leave y out.")
-    if request.tuning in ("cv", "ebic_robust") or request.settings["standardize"]:
-        asked = "standardize" if request.settings["standardize"] else f"tuning '{request.tuning}'"
-        raise ConfigError(f"{asked} is for data with responses.", remedy="Leave it out.")
+    asked = [name for name in ("standardize", "intercept") if request.settings[name]]
+    if request.tuning in ("cv", "ebic_robust"):
+        asked.append(f"tuning '{request.tuning}'")
+    if asked:
+        raise ConfigError(f"{asked[0]} is for data with responses.", remedy="Leave it out.")
 
 
 def _chained(X, y, chains) -> Problem:

@@ -137,7 +137,7 @@ class Request:
             raise ConfigError(
                 f"tuning 'ebic_robust' compares least-squares fits, but the loss is"
                 f" {values['loss']!r}.",
-                remedy="Use tuning='cv'.",
+                remedy="Use another tuning.",
             )
         return cls(part, values, given, tuning, whole)
 

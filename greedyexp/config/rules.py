@@ -75,7 +75,6 @@ TRAITS = {
         "variables without a response",
         "gives a response",
         other_data="data of graphs",
-        in_folds=False,
     ),
     "rows": Trait("rows of data", "draws none", unless="population"),
     "spread_label": Trait("a label spread over all features", "makes none"),
@@ -186,6 +185,9 @@ def check_tuning(part: Algorithm, tuning: str, data: Data, node: Node) -> None:
             f"tuning '{tuning}' {what} but {makes[0]} makes chains of them{makes[1]}.",
             f"Use protocol selection{others}.",
         )
+    if tuning in ("cv", "ebic_robust"):
+        oracle = "Use tuning: oracle." if data.all_have("truth") else ""
+        _check_trait(f"tuning '{tuning}'", "rows", data, node, oracle)
     copies = _maker("repeated_rows", data) if tuning == "cv" else None
     if copies:
         node.add(

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy
+
+# Loaded at once, and not by the first use, so that ``solve`` limits the threads of its BLAS.
+import scipy.linalg
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import loss
@@ -124,6 +126,14 @@ class LogDetLoss(Loss):
         """Infinite: second derivatives have no bound near singular matrices; shape (d + v,)."""
         return np.full(self.size + self.n_dense, math.inf)
 
+    def name_of(self, feature: int) -> str:
+        return f"the edge between variables {self._rows[feature]} and {self._columns[feature]}"
+
+    @property
+    def inverse_units(self) -> np.ndarray:
+        """(S_ii S_jj)^(1/2), so that a difference is a fraction of the domain; shape (d + v,)."""
+        return self._units
+
     def steepest(self, value: float) -> np.ndarray:
         """Return a bound of each |derivative| at the minimiser over any support, shape (d,)."""
         return 4.0 * self._units[: self.size]
@@ -215,22 +225,6 @@ class LogDetLoss(Loss):
             converged,
             "" if converged else _no_minimum(decrement),
         )
-
-    def decrement(self, params: np.ndarray, support: Indices) -> float:
-        """Return the decrement of Newton's method over the entries ``support`` and the diagonal.
-
-        A value below 1 proves that there is a minimiser over them. The decrement is infinite if
-        the second derivatives are singular up to rounding.
-
-        Raises
-        ------
-        DataError
-            If T is not positive definite.
-        """
-        free = np.append(np.asarray(support, dtype=np.int64), self.size + np.arange(self.n_dense))
-        point = self._inside(params)
-        factor = self._factor(point, free)
-        return float(np.linalg.norm(_solved(factor, self._slopes(point)[free])))
 
     def _point(self, params: np.ndarray) -> _Point | None:
         """Return the point of parameters (d + v,), None if T is not positive definite."""

@@ -140,6 +140,16 @@ class Loss(ABC):
         It is infinite if there is none.
         """
 
+    def name_of(self, feature: int) -> str:
+        """Return the name of a feature in messages."""
+        return f"feature {feature}"
+
+    @property
+    def inverse_units(self) -> np.ndarray:
+        """One over a typical size of each coefficient, for differences of gradients; (d + q,)."""
+        # A large bound on the curvature may be far too large, and a tiny step is lost in rounding.
+        return np.sqrt(np.clip(self.smoothness, np.finfo(float).tiny, 1.0))
+
     def steepest(self, value: float) -> np.ndarray:
         """Return an upper bound of each |derivative| where Q has this value, shape (d,).
 

@@ -81,8 +81,8 @@ def as_pairs(X, names: tuple[str, ...] = ()) -> Problem:
     if v < 2:
         raise DataError("X has one column, but edges need at least two variables.")
     check_feature_sizes(design, names)
-    # Names, and some arrays of one number for each pair.
-    require_memory(100.0 * v * v, f"the pairs of {v} variables", "Give fewer columns.")
+    # Names, some arrays of one number for each pair, and second derivatives of the diagonal.
+    require_memory(200.0 * v * v, f"the pairs of {v} variables", "Give fewer columns.")
     for variable in constant_columns(design)[:1]:
         name = f"'{names[variable]}'" if names else f"{variable}"
         raise DataError(

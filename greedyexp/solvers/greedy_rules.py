@@ -101,7 +101,8 @@ class Rule(ABC):
     def name(self, unit: int) -> str:
         """Return the name of a unit in messages."""
         row, column = divmod(unit, self.loss.shape[1])
-        return f"feature {row} of class {column}" if self.loss.shape[1] > 1 else f"feature {row}"
+        name = self.loss.name_of(row)
+        return f"{name} of class {column}" if self.loss.shape[1] > 1 else name
 
 
 class Slope(Rule):

@@ -212,10 +212,8 @@ class L1Fit:
         self.params, self._value, self._gradient = null.params, null.value, null.gradient
         self.largest = largest_slope(loss, null.gradient[: loss.size])
         self.evaluations = 0
-        # A large bound on the curvature may be far too large, and a tiny step is lost in rounding.
-        self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
         # In least squares, coefficients and rounding errors of derivatives grow with the response.
-        self._difference = DIFFERENCE * max(1.0, float(np.sqrt(null.value)))
+        self._differences = DIFFERENCE * float(np.sqrt(max(1.0, null.value))) / loss.inverse_units
         self._working = np.arange(0)
         self._refresh()
         self._measure(np.inf)
@@ -276,8 +274,8 @@ class L1Fit:
         _require_model(len(self._working), 6)
         columns = np.empty((len(self._working), len(coefficients)))
         for place, index in enumerate(coefficients):
-            ahead, length = self.params.copy(), self._difference / self._units[index]
-            ahead[index] += length
+            ahead = self.params.copy()
+            ahead[index] += self._differences[index]
             change = self._evaluate(ahead)[1] - self._gradient
             columns[:, place] = change[self._working] / (ahead[index] - self.params[index])
         self._model.grow(columns)

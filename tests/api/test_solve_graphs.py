@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from greedyexp import solve
 from greedyexp.core.errors import ConfigError, DataError
@@ -45,6 +46,28 @@ def test_an_end_that_nothing_sets_is_reported(variables):
     assert "Give delta" in said
 
 
+def test_an_intercept_is_refused_without_a_loss_too(variables):
+    with pytest.raises(ConfigError, match="intercept is for data with responses"):
+        solve("graphical_lasso", variables, intercept=True)
+
+
+def test_pairs_that_do_not_fit_into_memory_are_refused():
+    # Sparse rows of a million variables are small; their pairs would take 200 TB.
+    million = sparse.csr_array((np.ones(2), ([0, 1], [0, 1])), shape=(3, 1_000_000))
+    with pytest.raises(DataError, match="the pairs of 1000000 variables"):
+        solve("foba_obj", million, loss="logdet")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_the_l1_path_does_not_depend_on_a_common_unit(variables, unit):
+    one, other = (solve("l1_path", X, loss="logdet") for X in (variables, unit * variables))
+    assert one.converged
+    assert other.converged
+    np.testing.assert_allclose(other.precision * unit**2, one.precision, atol=1e-6)
+    np.testing.assert_allclose(other.columns["lam"], one.columns["lam"] * unit**2, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
@@ -52,6 +75,7 @@ def test_an_end_that_nothing_sets_is_reported(variables):
         ({"ridge": 0.1}, ConfigError, "no ridge"),
         ({"intercept": True}, ConfigError, "no intercept"),
         ({"tuning": "cv"}, ConfigError, "tuning 'cv' is for data with responses"),
+        ({"tuning": "ebic_robust"}, ConfigError, "least-squares fits.*Use another tuning"),
         ({"standardize": True}, ConfigError, "standardize is for data with responses"),
         ({"judge": "refit"}, ConfigError, "judge refit"),
         ({"max_features": 16}, ConfigError, "more than the 15 features"),

@@ -1,5 +1,9 @@
 """Small fits use one thread of BLAS, and large ones those that the user has set."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -36,3 +40,26 @@ def test_a_solve_of_small_data_limits_them(monkeypatch):
         monkeypatch.setattr(blas, "_SMALL", 16)
         greedyexp.solve("t_threads", X, y)
     assert seen == [1, 2]
+
+
+def test_the_first_solve_of_a_graph_limits_the_library_of_scipy_too():
+    # SciPy loads a library of its own when scipy.linalg is first imported.
+    script = """
+import numpy as np, greedyexp
+from threadpoolctl import threadpool_info
+
+take, seen = np.log1p, []
+
+def watched(*given, **more):
+    seen.append({one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+    return take(*given, **more)
+
+np.log1p = watched
+X = np.random.default_rng(0).standard_normal((50, 4))
+greedyexp.solve("foba_obj", X, loss="logdet", max_features=2)
+print(*seen)
+"""
+    two = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    ran = subprocess.run([sys.executable, "-c", script], env=two, capture_output=True, text=True)
+    assert ran.stderr == ""
+    assert set(ran.stdout.split()) == {"{1}"}

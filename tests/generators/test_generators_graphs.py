@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components, shortest_path
 
+from greedyexp.config import load
 from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError
 from greedyexp.generators.gaussian_graph import check, gaussian_graph
@@ -113,3 +114,19 @@ def test_algorithms_of_rows_are_refused_before_work_starts():
             profile="quick",
         )
     assert registry.find("generator", "gaussian_graph").traits({"p": 6}) >= {"covariance"}
+
+
+@pytest.mark.parametrize("tuning", ["cv", "ebic_robust"])
+@pytest.mark.parametrize("entry", ["graphical_lasso: {}", "foba_obj: {loss: logdet}"])
+def test_tunings_by_rows_are_refused_in_one_sentence(tmp_path, tuning, entry):
+    file = tmp_path / "graph.yaml"
+    entry = entry.replace("}", f", tuning: {tuning}}}").replace("{, ", "{")
+    file.write_text(
+        "name: graph\nseed: 0\ntrials: 1\ndata: {generator: gaussian_graph, p: 4}\n"
+        f"algorithms: [{entry}]\nmetrics: [support]\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    assert f"tuning '{tuning}' needs rows of data" in str(caught.value)
+    assert "Use tuning: oracle." in str(caught.value)
+    assert "Also" not in str(caught.value)
