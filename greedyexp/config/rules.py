@@ -60,9 +60,11 @@ TRAITS = {
     "noise_std": Trait("the noise level", "does not give it"),
     "test_rows": Trait("rows held out for testing", "holds out none"),
     "labels": Trait("class labels as responses", "gives none"),
-    "two_values": Trait("responses of two values", "gives none"),
-    "counts": Trait("counts as responses", "gives none"),
-    "classes": Trait("one of several classes for each row", "gives none"),
+    "two_values": Trait("responses of two values", "gives none", other_data="data with two values"),
+    "counts": Trait("counts as responses", "gives none", other_data="data with counts"),
+    "classes": Trait(
+        "one of several classes for each row", "gives none", other_data="data with classes"
+    ),
     "chains": Trait("sequences of labelled words", "makes none"),
     "one_response": Trait("one response", "makes several", unless="multi_task"),
     "moments": Trait(

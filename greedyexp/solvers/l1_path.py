@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import scipy
 
@@ -212,10 +214,16 @@ class L1Fit:
         self.params, self._value, self._gradient = null.params, null.value, null.gradient
         self.largest = largest_slope(loss, null.gradient[: loss.size])
         self.evaluations = 0
+        bounds = loss.smoothness
         # A large bound on the curvature may be far too large, and a tiny step is lost in rounding.
-        self._units = np.sqrt(np.clip(loss.smoothness, np.finfo(float).tiny, 1.0))
+        units = np.sqrt(np.clip(bounds, np.finfo(float).tiny, 1.0))
         # In least squares, coefficients and rounding errors of derivatives grow with the response.
-        self._difference = DIFFERENCE * max(1.0, float(np.sqrt(null.value)))
+        self._differences = DIFFERENCE * max(1.0, float(np.sqrt(null.value))) / units
+        unbounded = np.flatnonzero(np.isinf(bounds))
+        if len(unbounded):
+            # At Q = 1/2 this is the root of a second derivative; longer steps could overflow.
+            roots = np.append(loss.steepest(0.5), np.ones(loss.n_dense))
+            self._differences[unbounded] = DIFFERENCE / roots[unbounded]
         self._working = np.arange(0)
         self._refresh()
         self._measure(np.inf)
@@ -268,7 +276,10 @@ class L1Fit:
         return np.sort(over[np.argsort(-sizes[over], kind="stable")[:most]])
 
     def _enter(self, coefficients: np.ndarray) -> None:
-        """Add coefficients to the working set and the model."""
+        """Add coefficients to the working set and the model.
+
+        If rounding errors of its updates have made the model indefinite, make a new one.
+        """
         if not len(coefficients):
             return
         self._working = np.concatenate((self._working, coefficients))
@@ -276,11 +287,14 @@ class L1Fit:
         _require_model(len(self._working), 6)
         columns = np.empty((len(self._working), len(coefficients)))
         for place, index in enumerate(coefficients):
-            ahead, length = self.params.copy(), self._difference / self._units[index]
+            ahead, length = self.params.copy(), self._differences[index]
             ahead[index] += length
             change = self._evaluate(ahead)[1] - self._gradient
             columns[:, place] = change[self._working] / (ahead[index] - self.params[index])
-        self._model.grow(columns)
+        try:
+            self._model.grow(columns)
+        except scipy.linalg.LinAlgError:
+            self._refresh()
 
     def _refresh(self) -> None:
         """Recompute second derivatives at the current point."""
@@ -292,13 +306,22 @@ class L1Fit:
         self._enter(own)
 
     def _step(self, tolerance: float) -> bool:
-        """Minimise the model and search towards its minimiser; return False without progress."""
+        """Minimise the model and search towards its minimiser; return False without progress.
+
+        If rounding errors of its updates have made the model indefinite, make a new one.
+        """
         size, q, working = self.loss.size, self.loss.n_dense, self._working
         own = working[q:]
         accuracy = _INNER * max(self._inside, tolerance)
-        dense, found = self._model.minimise(
-            self._gradient[working], self.params[own], self._lam, accuracy
-        )
+        for _ in range(2):
+            with suppress(scipy.linalg.LinAlgError):
+                dense, found = self._model.minimise(
+                    self._gradient[working], self.params[own], self._lam, accuracy
+                )
+                break
+            self._refresh()
+        else:
+            return False
         target = self.params.copy()
         target[own] = found
         target[size:] += dense
@@ -330,6 +353,8 @@ class L1Fit:
         """
         b, step = trial[: self.loss.size], move[: self.loss.size]
         objective = value + self._lam * float(np.abs(b).sum())
+        if not np.isfinite(objective):
+            return False
         if objective <= self.objective + SUFFICIENT * length * fall:
             return True
         bend = np.where(b != 0.0, np.sign(b) * step, -np.abs(step)).sum()
