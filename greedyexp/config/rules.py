@@ -134,11 +134,12 @@ def parameter_instead(
 def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs) -> str:
     """Return another choice without this need as ``name: value``; empty if there is none."""
     for name, field in part.parameters.model_fields.items():
-        choices = typing.get_args(field.annotation)
-        for value in choices if all(isinstance(one, str) for one in choices) else ():
+        given = typing.get_args(field.annotation)
+        choices = (True, False) if field.annotation is bool else given
+        for value in choices if all(isinstance(one, str | bool) for one in choices) else ():
             with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
                 if value != params[name] and trait not in needs({**params, name: value}):
-                    return f"{name}: {value}"
+                    return f"{name}: {value if isinstance(value, str) else str(value).lower()}"
     return ""
 
 

@@ -109,7 +109,8 @@ def test_the_test_loss_is_that_of_scikit_learn():
         ),
         (
             "data: {generator: gaussian}\n"
-            "algorithms: [{fully_corrective: {loss: squared_hinge, steps: 2}}]\nmetrics: [f_measure]",
+            "algorithms: [{fully_corrective: {loss: squared_hinge, steps: 2}}]\n"
+            "metrics: [f_measure]",
             "gives none. Use data with two values, such as response: classes.",
         ),
         (
