@@ -60,9 +60,11 @@ TRAITS = {
     "noise_std": Trait("the noise level", "does not give it"),
     "test_rows": Trait("rows held out for testing", "holds out none"),
     "labels": Trait("class labels as responses", "gives none"),
-    "two_values": Trait("responses of two values", "gives none"),
-    "counts": Trait("counts as responses", "gives none"),
-    "classes": Trait("one of several classes for each row", "gives none"),
+    "two_values": Trait("responses of two values", "gives none", other_data="data with two values"),
+    "counts": Trait("counts as responses", "gives none", other_data="data with counts"),
+    "classes": Trait(
+        "one of several classes for each row", "gives none", other_data="data with classes"
+    ),
     "chains": Trait("sequences of labelled words", "makes none"),
     "one_response": Trait("one response", "makes several", unless="multi_task"),
     "moments": Trait(
@@ -137,11 +139,12 @@ def parameter_instead(
 def _choice_instead(part: Part, params: dict[str, Any], trait: str, needs: Needs) -> str:
     """Return another choice without this need as ``name: value``; empty if there is none."""
     for name, field in part.parameters.model_fields.items():
-        choices = typing.get_args(field.annotation)
-        for value in choices if all(isinstance(one, str) for one in choices) else ():
+        given = typing.get_args(field.annotation)
+        choices = (True, False) if field.annotation is bool else given
+        for value in choices if all(isinstance(one, str | bool) for one in choices) else ():
             with suppress(Exception):  # A remedy is a suggestion; the need itself is reported.
                 if value != params[name] and trait not in needs({**params, name: value}):
-                    return f"{name}: {value}"
+                    return f"{name}: {value if isinstance(value, str) else str(value).lower()}"
     return ""
 
 

@@ -88,12 +88,13 @@ def _left_out(*, test_fraction: float, resample: Resample, **_) -> float:
     return 0.5 if resample else test_fraction
 
 
-def _provides(*, test_fraction, resample, **reading):
-    problem = _read(**reading)
+def _provides(*, test_fraction, resample, standardize, **reading):
+    problem = _read(standardize=standardize, **reading)
     traits = {
         "multi_task": problem.n_tasks > 1,
         "two_values": _two_values(problem),
-        "counts": all(((y >= 0) & (y % 1 == 0)).all() for y in problem.y),
+        # Centred counts are none.
+        "counts": not standardize and all(((y >= 0) & (y % 1 == 0)).all() for y in problem.y),
         "truth": problem.truth is not None,
         "test_rows": test_fraction > 0,
         "repeated_rows": resample == "bootstrap",

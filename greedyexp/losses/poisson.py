@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import xlogy
 
 from greedyexp.core.errors import DataError
 from greedyexp.core.registry import loss
@@ -31,8 +30,9 @@ class PoissonLoss(SampleLoss):
     scores = True
 
     def losses(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
-        # The sum is at least 0 up to rounding.
-        return np.maximum(np.exp(predictions) - y * predictions + (xlogy(y, y) - y), 0.0)
+        # For large counts, the terms of the definition are much larger than their sum.
+        ahead = predictions - np.log(np.where(y > 0.0, y, 1.0))
+        return np.where(y > 0.0, y * np.expm1(ahead) - y * ahead, np.exp(predictions))
 
     def slopes(self, predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.exp(predictions) - y

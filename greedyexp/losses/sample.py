@@ -128,8 +128,19 @@ class SampleLoss(Loss):
 
     @property
     def smoothness(self) -> np.ndarray:
-        powers = self.columns.powers(np.full(self.n_samples, self.beta)) / self.n_samples
-        return np.append(powers, np.full(self.n_dense, self.beta)) + self.penalty
+        powers = self.columns.powers(np.ones(self.n_samples)) / self.n_samples
+        bounds = np.append(powers, np.ones(self.n_dense))
+        # A column of zeros has no curvature even if beta is infinite.
+        bounds[bounds > 0.0] *= self.beta
+        return bounds + self.penalty
+
+    @property
+    def inverse_units(self) -> np.ndarray:
+        """Without a bound of second derivatives, the roots of those at the fit without features."""
+        if math.isfinite(self.beta):
+            return super().inverse_units
+        bends = np.append(self._bends, np.ones(self.n_dense))
+        return np.sqrt(np.maximum(bends, np.finfo(float).tiny))
 
     def steepest(self, value: float) -> np.ndarray:
         """Return the bound of each |derivative| from ``smoothness``, shape (d,).
@@ -230,12 +241,14 @@ class SampleLoss(Loss):
             found.append(np.stack([steps, np.maximum(gains, 0.0)]))
         return np.concatenate(found, axis=1)
 
+    @_may_overflow
     def gains(self, features, steps, predictions, params) -> np.ndarray:
         """Return the decreases of Q by steps (k,) along some features (k,)."""
         moved = predictions + steps[:, None] * self.columns.rows(features)
         gains = (self.losses(predictions, self.y) - self.losses(moved, self.y)).mean(axis=1)
         return gains - 0.5 * self.ridge * steps * (2.0 * params[features] + steps)
 
+    @_may_overflow
     def removal_costs(self, params: np.ndarray, support: Indices) -> np.ndarray:
         coef = params[list(support)]
         predictions = self.predictions(params)
@@ -332,6 +345,7 @@ class SampleLoss(Loss):
             f" {listed(features, NAMED)}; without a ridge no minimum exists."
         )
 
+    @_may_overflow
     def row_losses(self, X, y: np.ndarray, params: np.ndarray) -> np.ndarray:
         predictions = params[:, : self.size] @ X.T + params[:, self.size :].sum(axis=1)[:, None]
         return self.losses(predictions, self.coded(y))
@@ -423,9 +437,9 @@ def exists(hessian: np.ndarray, gradient: np.ndarray, least: float) -> bool:
     least : float
         Lower bound of v^T H v / M^2 for |v| = 1.
     """
+    if not hessian.size or not hessian.diagonal().min() > 0.0:
+        return not hessian.size
     units = np.sqrt(hessian.diagonal())
-    if not len(units) or not units.min() > 0.0:
-        return not len(units)
     factor, failed = scipy.linalg.lapack.dpotrf(hessian / np.outer(units, units), lower=True)
     if failed or not factor.diagonal().min() > _WELL:
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import scipy
 
@@ -213,7 +215,9 @@ class L1Fit:
         self.largest = largest_slope(loss, null.gradient[: loss.size])
         self.evaluations = 0
         # In least squares, coefficients and rounding errors of derivatives grow with the response.
-        self._differences = DIFFERENCE * float(np.sqrt(max(1.0, null.value))) / loss.inverse_units
+        # Without a bound on the curvature, longer steps could overflow.
+        growth = np.where(np.isinf(loss.smoothness), 1.0, np.sqrt(max(1.0, null.value)))
+        self._differences = DIFFERENCE * growth / loss.inverse_units
         self._working = np.arange(0)
         self._refresh()
         self._measure(np.inf)
@@ -266,7 +270,10 @@ class L1Fit:
         return np.sort(over[np.argsort(-sizes[over], kind="stable")[:most]])
 
     def _enter(self, coefficients: np.ndarray) -> None:
-        """Add coefficients to the working set and the model."""
+        """Add coefficients to the working set and the model.
+
+        If rounding errors of its updates have made the model indefinite, make a new one.
+        """
         if not len(coefficients):
             return
         self._working = np.concatenate((self._working, coefficients))
@@ -278,7 +285,10 @@ class L1Fit:
             ahead[index] += self._differences[index]
             change = self._evaluate(ahead)[1] - self._gradient
             columns[:, place] = change[self._working] / (ahead[index] - self.params[index])
-        self._model.grow(columns)
+        try:
+            self._model.grow(columns)
+        except scipy.linalg.LinAlgError:
+            self._refresh()
 
     def _refresh(self) -> None:
         """Recompute second derivatives at the current point."""
@@ -290,13 +300,22 @@ class L1Fit:
         self._enter(own)
 
     def _step(self, tolerance: float) -> bool:
-        """Minimise the model and search towards its minimiser; return False without progress."""
+        """Minimise the model and search towards its minimiser; return False without progress.
+
+        If rounding errors of its updates have made the model indefinite, make a new one.
+        """
         size, q, working = self.loss.size, self.loss.n_dense, self._working
         own = working[q:]
         accuracy = _INNER * max(self._inside, tolerance)
-        dense, found = self._model.minimise(
-            self._gradient[working], self.params[own], self._lam, accuracy
-        )
+        for _ in range(2):
+            with suppress(scipy.linalg.LinAlgError):
+                dense, found = self._model.minimise(
+                    self._gradient[working], self.params[own], self._lam, accuracy
+                )
+                break
+            self._refresh()
+        else:
+            return False
         target = self.params.copy()
         target[own] = found
         target[size:] += dense
@@ -328,6 +347,8 @@ class L1Fit:
         """
         b, step = trial[: self.loss.size], move[: self.loss.size]
         objective = value + self._lam * float(np.abs(b).sum())
+        if not np.isfinite(objective):
+            return False
         if objective <= self.objective + SUFFICIENT * length * fall:
             return True
         bend = np.where(b != 0.0, np.sign(b) * step, -np.abs(step)).sum()

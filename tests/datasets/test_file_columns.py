@@ -92,6 +92,18 @@ def test_losses_of_two_classes_take_responses_of_two_values(own, table, standard
     assert np.unique(problem_of(classes).y).size == 2
 
 
+def test_counts_are_counts_unless_they_are_centred(own, table):
+    table["y"] = np.arange(len(table)) % 4
+    centred = own(table, response=["y"], ignore=["id"])
+    assert problem_of(centred).y[0].mean() == pytest.approx(0.0, abs=1e-12)
+    losses = {"algorithms": [{"foba_gdt": {"loss": "poisson", "max_features": 2}}]}
+    message = refused(centred | losses)
+    assert "needs counts as responses but generator 'file' gives none" in message
+    assert "such as standardize: false" in message
+    counts = own(table, response=["y"], ignore=["id"], standardize=False) | losses
+    np.testing.assert_array_equal(problem_of(counts).y[0], table["y"])
+
+
 def test_the_index_of_pandas_is_refused_and_can_be_ignored(own, table):
     table = table.drop(columns="id")
     for text in (table.to_csv(), "Unnamed: 0" + table.to_csv()):

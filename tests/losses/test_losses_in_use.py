@@ -101,7 +101,18 @@ def test_the_test_loss_is_that_of_scikit_learn():
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("data: {generator: gaussian}\nalgorithms: [{foba_obj: {loss: poisson}}]", "needs counts"),
+        (
+            "data: {generator: gaussian}\nalgorithms: [{foba_obj: {loss: poisson}}]\n"
+            "metrics: [f_measure]",
+            "needs counts as responses but generator 'gaussian' gives none. Use data with counts,"
+            " such as response: counts.",
+        ),
+        (
+            "data: {generator: gaussian}\n"
+            "algorithms: [{fully_corrective: {loss: squared_hinge, steps: 2}}]\n"
+            "metrics: [f_measure]",
+            "gives none. Use data with two values, such as response: classes.",
+        ),
         (
             "data: {generator: gaussian}\nalgorithms: [{foba_obj: {loss: multinomial}}]",
             "needs one of several classes for each row",

@@ -11,6 +11,7 @@ import scipy
 from sklearn.linear_model import LogisticRegression
 
 import greedyexp
+from greedyexp.core import registry
 from greedyexp.core.errors import DataError
 from greedyexp.losses.binding import bind
 from greedyexp.problems.problem import as_problem
@@ -157,3 +158,12 @@ def test_two_classes_are_those_of_the_logistic_loss():
     found = bind("multinomial", as_problem(X, y), ridge=0.2, intercept=True).minimise(range(2 * P))
     assert found.value == pytest.approx(binary.value, rel=1e-10)
     np.testing.assert_allclose(found.params[: 2 * P : 2], binary.params[:P] / 2, atol=1e-7)
+
+
+def test_an_l1_path_of_tiny_features_ends_without_an_exception():
+    rng = np.random.default_rng(3)
+    X, y = 1e-8 * rng.standard_normal((60, 8)), np.eye(3)[rng.integers(0, 3, 60)]
+    path = registry.find("algorithm", "l1_path").function(
+        as_problem(X, y), loss="multinomial", intercept=True, ridge=0.05, n_lams=10
+    )
+    assert np.isfinite(path.coef).all()

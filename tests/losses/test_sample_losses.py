@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import cvxpy
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.linear_model import PoissonRegressor
 from sklearn.svm import LinearSVC
 
 import greedyexp
+from greedyexp.core import registry
 from greedyexp.core.errors import ConfigError, DataError
 from greedyexp.losses.binding import bind
+from greedyexp.losses.sample import exists
 from greedyexp.problems.problem import as_problem
 from greedyexp.testing import check_loss
 
@@ -263,3 +266,69 @@ def test_a_loss_without_a_smoothness_is_refused_where_one_is_needed():
     y = RESPONSES["poisson"]
     with pytest.raises(ConfigError, match=r"loss must be one of 'absolute', .* but is 'poisson'"):
         greedyexp.solve("forward_greedy", X, y, loss="poisson", radius=1.0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_l1_path_of_counts_with_zeros_in_the_design_is_that_of_a_conic_program(intercept):
+    design, y = np.where(np.abs(X) > 0.5, X, 0.0), RESPONSES["poisson"]
+    design[:, 3] = 0.0
+    loss = bind("poisson", as_problem(design, y), intercept=intercept)
+    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(loss.smoothness)), [3])
+    assert loss.smoothness[3] == 0.0
+    path = registry.find("algorithm", "l1_path").function(
+        as_problem(design, y), loss="poisson", lam=[0.05], intercept=intercept
+    )
+    assert path.converged.all()
+    value, coef = conic("poisson", design, y, lam=0.05, intercept=intercept)
+    assert path.objective[0] == pytest.approx(value, rel=1e-7)
+    np.testing.assert_allclose(
+        path.coef[0].ravel(), np.where(np.abs(coef) > 1e-6, coef, 0), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e8])
+def test_an_l1_path_of_counts_does_not_depend_on_units(factor):
+    find = registry.find("algorithm", "l1_path").function
+    y = RESPONSES["poisson"]
+    lam = np.array([0.2, 0.05])
+    one = find(as_problem(X, y), loss="poisson", lam=lam.tolist(), intercept=True)
+    other = find(
+        as_problem(X * factor, y), loss="poisson", lam=(lam * factor).tolist(), intercept=True
+    )
+    assert one.converged.all()
+    assert other.converged.all()
+    np.testing.assert_allclose(other.coef * factor, one.coef, atol=1e-6)
+
+
+def test_an_l1_path_of_large_counts_is_that_of_newton_steps():
+    y = RNG.poisson(1e6 * np.exp(LEVEL)).astype(float)
+    loss = bind("poisson", as_problem(X, y), intercept=False)
+    path = registry.find("algorithm", "l1_path").function(
+        as_problem(X, y), loss="poisson", lam_min_ratio=1e-9, n_lams=30, max_steps=500
+    )
+    assert np.isfinite(path.coef).all()
+    assert path.converged.all()
+    found = loss.minimise(range(P))
+    assert found.converged
+    np.testing.assert_allclose(path.coef[-1].ravel(), found.params, rtol=1e-3, atol=1e-3)
+
+
+def test_the_loss_of_large_counts_keeps_its_digits():
+    y = np.round(1e12 * np.exp(LEVEL))
+    loss = bind("poisson", as_problem(np.log(y)[:, None] + 1e-7 * X[:, :1], y))
+    a = (np.log(y) + 1e-7 * X[:, 0]).astype(np.longdouble)
+    # The first terms of the series of exp at log y; the next is smaller by 1e-14.
+    d = a - np.log(y.astype(np.longdouble))
+    exact = y * (d**2 / 2 + d**3 / 6)
+    assert loss.value(np.ones(1)) == pytest.approx(float(exact.mean()), rel=1e-6)
+
+
+def test_large_steps_overflow_in_silence():
+    y = RESPONSES["poisson"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = bind("poisson", as_problem(X + 1e6, y)).fit()
+        fit.add([0, 1])
+        costs = fit.removal_costs()
+        assert not exists(np.array([[-1e-20]]), np.ones(1), 1.0)
+    assert costs[0] == np.inf

@@ -28,7 +28,7 @@ MOST_STEPS = 2**53
 
 def needs(*, loss: str, risk: str, **_) -> tuple[str, ...]:
     """Return the traits that the risk requires of the data."""
-    return ("moments",) if risk == "population" else kind_of(loss).fixed_requirements
+    return (*kind_of(loss).fixed_requirements, *(("moments",) if risk == "population" else ()))
 
 
 def needs_of_ball(*, radius: float | None, loss: str, risk: str = "sample", **_) -> tuple[str, ...]:

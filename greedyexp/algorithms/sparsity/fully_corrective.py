@@ -28,7 +28,7 @@ def theorems(path: Path, reference: Reference, *, rule: str, risk: str, **_) -> 
     For the squared loss it is the least eigenvalue there, for any other loss the ridge.
     """
     loss = path.loss
-    if loss is None or not covered(rule, loss) or np.isinf(loss.beta):
+    if loss is None or np.isinf(loss.beta) or not covered(rule, loss):
         return []
     beta = smoothness_of_risk(loss)
     lam, most = _strong_convexity(path, loss, reference, risk)

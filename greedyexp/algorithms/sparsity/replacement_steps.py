@@ -37,9 +37,9 @@ def theorems(path: Path, reference: Reference, *, rule: str, variant: str, **_) 
     of the reference. The theorem promises nothing if there are fewer features than it requires.
     """
     loss, history = path.loss, path.history
-    if loss is None or history is None or variant == "simple" or not covered(rule, loss):
+    if loss is None or history is None or variant == "simple":
         return []
-    if np.isinf(loss.beta):
+    if np.isinf(loss.beta) or not covered(rule, loss):
         return []
     started = history["step"] == 0
     if not started.any():
