@@ -227,11 +227,11 @@ def test_samples_are_the_finite_values_of_both_tables(runs, tmp_path, other):
 
 def test_changed_are_whole_numbers_that_are_close_and_large_ones(runs, tmp_path):
     def large(table):
-        return table.assign(support_size=10**8)
+        return table.assign(support_size=999_998)
 
     def one_more(table):
         table["training_error"] = [1e99, *table["training_error"][1:]]
-        return table.assign(support_size=10**8 + 1)
+        return table.assign(support_size=999_999)
 
     folders = [edited(runs["a"], tmp_path / f.__name__, f) for f in (large, one_more)]
     changed = greedyexp.compare(*folders).changed
