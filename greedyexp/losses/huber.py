@@ -14,7 +14,7 @@ class HuberLoss(SampleLoss):
 
     H(e) = e^2 / 2 for |e| <= 1 and |e| - 1/2 beyond. A minimum always exists. The width is 1 in
     units of the response, so these units count: divide the response by the residual beyond which
-    H shall be a line, such as 1.345 standard deviations of the noise.
+    H should be a line, such as 1.345 standard deviations of the noise.
 
     References
     ----------
