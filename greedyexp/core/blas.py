@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING
@@ -33,14 +32,15 @@ def threads_for(size: int) -> AbstractContextManager[object]:
     """
     if size >= _SMALL:
         return nullcontext()
-    controller = _controller("scipy.linalg" in sys.modules)
-    limited: AbstractContextManager[object] = controller.limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limited
 
 
 @cache
-def _controller(with_scipy: bool) -> ThreadpoolController:
-    """Return the controller of the libraries that are loaded; SciPy loads one of its own."""
+def _controller() -> ThreadpoolController:
+    """Return the controller of the libraries of linear algebra."""
+    # SciPy loads a library of its own, which an earlier controller would not limit.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -42,7 +42,7 @@ def test_a_solve_of_small_data_limits_them(monkeypatch):
     assert seen == [1, 2]
 
 
-def test_the_first_solve_of_a_graph_limits_the_library_of_scipy_too():
+def test_the_first_solve_limits_the_library_of_scipy_too():
     # SciPy loads a library of its own when scipy.linalg is first imported.
     script = """
 import numpy as np, greedyexp
