@@ -236,15 +236,15 @@ def verdicts_page(root: Path) -> str:
 def statements_page(docs: Path) -> str:
     """Return a page on the statements of the papers: what shows each, and the verdict."""
     listed, judged = statements.statements(docs), statements.verdicts(docs.parent)
-    shown = sum(one.shown for one in listed)
+    shown = sum(statement.shown for statement in listed)
     blocks = [
         "# Statements of the papers",
         f"Of {len(listed)} statements, {shown} are shown to hold or not: by claims of experiments,"
         " by tests of this repository, or by a counterexample under"
         " [misprints](../../misprints.md). For the others, the table says why not.",
     ]
-    for paper in dict.fromkeys(one.paper for one in listed):
-        rows = [statements.row(one, judged) for one in listed if one.paper == paper]
+    for paper in dict.fromkeys(statement.paper for statement in listed):
+        rows = [statements.row(item, judged) for item in listed if item.paper == paper]
         heading = ("statement", "kind", "what it says", "shown by", "verdict")
         blocks += [f"## {paper}", _table(heading, rows)]
     return "\n\n".join(blocks) + "\n"

@@ -15,7 +15,7 @@ from greedyexp.core.errors import DataError
 from greedyexp.core.registry import loss
 from greedyexp.losses.loss import Loss, Restricted
 from greedyexp.problems.checks import Indices
-from greedyexp.problems.covariance import Covariance
+from greedyexp.problems.moments import Covariance
 from greedyexp.problems.problem import Problem
 
 # Newton's method may take whole steps below this decrement, and then converges quadratically.

@@ -1,4 +1,4 @@
-"""Directions along which a loss falls forever, so that it has no minimum."""
+"""Directions along which a loss falls forever. A loss with such a direction has no minimum."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Second moments of a distribution, which are sufficient for least squares."""
+"""Second moments of a distribution, sufficient for least squares, and of sampled variables."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -311,3 +312,24 @@ def _check_sizes(moments: Moments) -> None:
 
 def _no_distribution(why: str) -> DataError:
     return DataError(f"the moments are not those of any distribution: {why}.")
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """The covariance of a sample of v variables.
+
+    Parameters
+    ----------
+    matrix : array (v, v)
+        Covariance with denominator n, so that it is that of the sample itself.
+    n_samples : int
+        n, the number of rows.
+    """
+
+    matrix: np.ndarray
+    n_samples: int
+
+    @property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The two variables of each of the d = v (v - 1) / 2 pairs, first (0, 1), then (0, 2)."""
+        return np.triu_indices(len(self.matrix), 1)

@@ -13,7 +13,7 @@ from greedyexp.problems.checks import (
     is_sparse,
     require_memory,
 )
-from greedyexp.problems.covariance import Covariance
+from greedyexp.problems.moments import Covariance
 from greedyexp.problems.problem import Problem, as_matrix, is_list_of_designs
 
 
@@ -43,16 +43,16 @@ def pair_problem(
     n, v = rows.shape
     centred = rows - rows.mean(axis=0)
     covariance = Covariance(centred.T @ centred / n, n)
-    one, other = covariance.pairs
+    first, second = covariance.pairs
     named = names or tuple(f"x{i}" for i in range(v))
-    true = None if truth is None else truth[one, other][:, None]
+    true = None if truth is None else truth[first, second][:, None]
     return Problem(
-        (np.zeros((0, len(one))),),
+        (np.zeros((0, len(first))),),
         (np.zeros(0),),
         truth=true,
         sparsity=None if true is None else int(np.count_nonzero(true)),
         facts=facts or {},
-        feature_names=tuple(f"{named[i]} - {named[j]}" for i, j in zip(one, other, strict=True)),
+        feature_names=tuple(f"{named[i]} - {named[j]}" for i, j in zip(first, second, strict=True)),
         covariance=covariance,
     )
 

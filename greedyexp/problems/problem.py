@@ -20,8 +20,7 @@ from greedyexp.problems.checks import (
     moments_of_responses,
     require_memory,
 )
-from greedyexp.problems.covariance import Covariance
-from greedyexp.problems.moments import Moments
+from greedyexp.problems.moments import Covariance, Moments
 
 # With more features than this, algorithms form no Gram matrix (128 MB for each design).
 LARGEST_GRAM = 4096

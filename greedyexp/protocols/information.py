@@ -48,7 +48,7 @@ def criterion(estimates: SparseEstimates, problem: Problem, *, centre: bool = Fa
     Parameters
     ----------
     estimates : SparseEstimates
-        m estimates, of which only the supports are used.
+        m estimates. Only their supports are used.
     problem : Problem
         The training rows, n of them in a task.
     centre : bool

@@ -13,8 +13,7 @@ import scipy
 from greedyexp.core.errors import DataError
 from greedyexp.core.parts import Generator
 from greedyexp.problems.chains import check_lengths
-from greedyexp.problems.covariance import Covariance
-from greedyexp.problems.moments import Moments
+from greedyexp.problems.moments import Covariance, Moments
 from greedyexp.problems.problem import Problem
 from greedyexp.protocols.contracts import (
     breach,
